@@ -1,0 +1,1 @@
+"""Numbered system checks: cutline.E### stops, cutline.W### warns."""

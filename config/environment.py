@@ -1,0 +1,75 @@
+"""Reading of environment variables: every setting Cutline takes from outside is declared and documented here.
+
+A variable that is set to something unusable stops the start with its name and what is allowed; nothing is guessed.
+`tests/architecture` fails when a variable declared here is missing from `docs/settings.md`.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+DECLARED: dict[str, str] = {}
+
+
+def text(name: str, default: str, doc: str) -> str:
+    """Return variable `name`, or `default` where it is unset or empty."""
+    DECLARED[name] = doc
+    return os.environ.get(name) or default
+
+
+def flag(name: str, default: bool, doc: str) -> bool:
+    """Return a yes/no variable; anything but 1/0/true/false/yes/no raises ImproperlyConfigured."""
+    raw = text(name, "1" if default else "0", doc).lower()
+    if raw in {"1", "true", "yes"}:
+        return True
+    if raw in {"0", "false", "no"}:
+        return False
+    raise ImproperlyConfigured(f"{name}={raw!r}: write 1 or 0.")
+
+
+def integer(name: str, default: int, doc: str, *, minimum: int = 0) -> int:
+    """Return a whole number of at least `minimum`; raises ImproperlyConfigured otherwise."""
+    raw = text(name, str(default), doc)
+    try:
+        value = int(raw)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name}={raw!r}: write a whole number.") from error
+    if value < minimum:
+        raise ImproperlyConfigured(f"{name}={value}: the smallest allowed value is {minimum}.")
+    return value
+
+
+def words(name: str, default: str, doc: str) -> list[str]:
+    """Return a comma-separated variable as a list without empty items."""
+    return [item.strip() for item in text(name, default, doc).split(",") if item.strip()]
+
+
+def secret_key(var: Path, *, embedded: bool) -> str:
+    """Return CUTLINE_SECRET_KEY; embedded installations make one of their own and keep it in `var/`.
+
+    Raises ImproperlyConfigured for a server installation (DATABASE_URL is set) without a key of at least 32 characters.
+    """
+    given = text("CUTLINE_SECRET_KEY", "", "Signing key of sessions; at least 32 random characters.")
+    if given:
+        if len(given) < 32:
+            raise ImproperlyConfigured("CUTLINE_SECRET_KEY is shorter than 32 characters: make a longer random one.")
+        return given
+    if not embedded:
+        raise ImproperlyConfigured(
+            "CUTLINE_SECRET_KEY is not set. A server installation (DATABASE_URL is set) must have its own: "
+            'python -c "import secrets; print(secrets.token_urlsafe(48))"'
+        )
+    path = var / "secret_key"
+    var.mkdir(parents=True, exist_ok=True)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return path.read_text()
+    with os.fdopen(descriptor, "w") as file:
+        key = secrets.token_urlsafe(48)
+        file.write(key)
+    return key

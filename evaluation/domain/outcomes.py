@@ -1,0 +1,82 @@
+"""What one question came to in one cell: the contract between the engine (which makes outcomes) and the metrics.
+
+Stages run in this order; `complete[stage]` says whether at least one sufficient set lay wholly inside the union of what
+was visible to the reader after that stage.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Stage(StrEnum):
+    """The pipeline's stages, in order. CHUNKED counts sets still inside one unit (the union is whole by construction)."""
+
+    CHUNKED = "chunked"
+    CANDIDATES = "candidates"
+    RERANKED = "reranked"
+    EXPANDED = "expanded"
+    AUTHORISED = "authorised"
+    DEDUPLICATED = "deduplicated"
+    PACKED = "packed"
+
+
+STAGES: tuple[Stage, ...] = tuple(Stage)
+
+
+class Status(StrEnum):
+    """State of a value: a number, not defined (and why), or failed (and why). NaN is none of them."""
+
+    VALUE = "value"
+    UNDEFINED = "undefined"
+    FAILED = "failed"
+
+
+class AnswerClass(StrEnum):
+    """Substantive verdict class of an answer; wording does not count."""
+
+    CORRECT = "correct"
+    CONDITION_ERROR = "condition-error"
+    WRONG = "wrong"
+    ABSTAINED = "abstained"
+    NONE = "none"  # no generator ran
+
+
+class View(StrEnum):
+    """The two views, never mixed in one table."""
+
+    BUDGET = "budget"
+    TOP_K = "top-k"
+
+
+@dataclass(frozen=True)
+class QuestionOutcome:
+    """One question in one (arm, phase, view, repeat). Token counts are in the plan's tokenizer.
+
+    `failed` holds the reason of an infrastructure failure ("" if none): the question then counts as a miss.
+    `lost_after` is the stage after which support was never complete again (None: complete when packed, or never complete
+    at all is `Stage.CANDIDATES`' predecessor: see the engine); `rank_of_completion` is 1-based, 0 when never complete.
+    """
+
+    question_id: str
+    failed: str = ""
+    feasible: bool = True
+    complete: dict[Stage, bool] = field(default_factory=dict)
+    single_unit: dict[Stage, bool] = field(default_factory=dict)
+    lost_after: Stage | None = None
+    rank_of_completion: int = 0
+    evidence_tokens: int = 0
+    unique_tokens: int = 0
+    repeated_tokens: int = 0
+    prompt_tokens: int = 0
+    duplicate_pairs: int = 0
+    compared_pairs: int = 0
+    denials: int = 0
+    leaks: dict[Stage, int] = field(default_factory=dict)
+    superseded: dict[Stage, int] = field(default_factory=dict)
+    answer_class: AnswerClass = AnswerClass.NONE
+    answered: bool = False
+    citations_emitted: int = 0
+    citations_resolved: int = 0
+    citations_cover_support: bool = False
