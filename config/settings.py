@@ -10,16 +10,24 @@ from django.utils.csp import CSP
 from config import environment
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-VAR = Path(environment.text("CUTLINE_VAR", str(BASE_DIR / "var"), "Folder for the embedded database, key and static files."))
+VAR = Path(
+    environment.text("CUTLINE_VAR", str(BASE_DIR / "var"), "Folder for the embedded database, key and static files.")
+)
 
-_database_url = environment.text("DATABASE_URL", "", "PostgreSQL or SQLite address; unset means embedded SQLite in CUTLINE_VAR.")
+_database_url = environment.text(
+    "DATABASE_URL", "", "PostgreSQL or SQLite address; unset means embedded SQLite in CUTLINE_VAR."
+)
 REDIS_URL = environment.text("REDIS_URL", "", "Valkey/Redis address; unset means no broker: the embedded worker polls.")
 EMBEDDED = not _database_url
 
 DEBUG = environment.flag("CUTLINE_DEBUG", False, "1 shows tracebacks; for developers only.")
 SECRET_KEY = environment.secret_key(VAR, embedded=EMBEDDED)
-ALLOWED_HOSTS = environment.words("CUTLINE_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]", "Host names the site answers to.")
-CSRF_TRUSTED_ORIGINS = environment.words("CUTLINE_TRUSTED_ORIGINS", "", "Origins (scheme://host) trusted behind a proxy.")
+ALLOWED_HOSTS = environment.words(
+    "CUTLINE_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]", "Host names the site answers to."
+)
+CSRF_TRUSTED_ORIGINS = environment.words(
+    "CUTLINE_TRUSTED_ORIGINS", "", "Origins (scheme://host) trusted behind a proxy."
+)
 HTTPS = environment.flag("CUTLINE_HTTPS", not EMBEDDED, "1 marks cookies secure, redirects to HTTPS and sends HSTS.")
 
 INSTALLED_APPS = [
@@ -75,7 +83,9 @@ _SQLITE_OPTIONS = {
 DATABASES = {"default": dj_database_url.parse(_database_url or f"sqlite:///{VAR / 'cutline.sqlite3'}")}
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     DATABASES["default"]["OPTIONS"] = dict(_SQLITE_OPTIONS)
-elif environment.flag("CUTLINE_DB_POOL", False, "1 pools PostgreSQL connections in a threaded web process (never in prefork workers)."):
+elif environment.flag(
+    "CUTLINE_DB_POOL", False, "1 pools PostgreSQL connections in a threaded web process (never in prefork workers)."
+):
     # psycopg's pool refuses persistent Django connections: the two settings live here, together.
     DATABASES["default"]["CONN_MAX_AGE"] = 0
     DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {"min_size": 1, "max_size": 8}
@@ -146,10 +156,16 @@ REST_FRAMEWORK = {
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
 }
 
-LEASE_SECONDS = environment.integer("CUTLINE_LEASE_SECONDS", 120, "A claimed cell returns to the queue after this long without renewal.", minimum=5)
-CELL_HARD_LIMIT_SECONDS = environment.integer("CUTLINE_CELL_HARD_LIMIT", 1800, "A Celery task is killed after this long.", minimum=60)
+LEASE_SECONDS = environment.integer(
+    "CUTLINE_LEASE_SECONDS", 120, "A claimed cell returns to the queue after this long without renewal.", minimum=5
+)
+CELL_HARD_LIMIT_SECONDS = environment.integer(
+    "CUTLINE_CELL_HARD_LIMIT", 1800, "A Celery task is killed after this long.", minimum=60
+)
 MAX_ATTEMPTS = environment.integer("CUTLINE_MAX_ATTEMPTS", 3, "A cell that failed this often stays failed.", minimum=1)
-MAX_SOURCE_BYTES = environment.integer("CUTLINE_MAX_SOURCE_BYTES", 16 * 1024 * 1024, "Largest source version accepted, in bytes.", minimum=1024)
+MAX_SOURCE_BYTES = environment.integer(
+    "CUTLINE_MAX_SOURCE_BYTES", 16 * 1024 * 1024, "Largest source version accepted, in bytes.", minimum=1024
+)
 PLUGINS_ALLOWED = environment.words("CUTLINE_PLUGINS", "", "Entry-point names of third-party plug-ins that may load.")
 
 LOGGING = {

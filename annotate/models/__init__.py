@@ -1,0 +1,38 @@
+"""Rows of the annotate app, one file per aggregate."""
+
+from annotate.models.adjudication import (
+    AdjudicatedResult,
+    AdjudicationItem,
+    Decision,
+    Disagreement,
+    SpanDecision,
+)
+from annotate.models.fixtures import Fixture, FixtureSet, HeldOutOpening
+from annotate.models.passes import Assignment, ContractRevision, Mark, Pass, Submission, SupportSetRevision
+from annotate.models.people import Membership, Person
+from annotate.models.questions import Question
+from annotate.models.sources import Source, SourceVersion
+from annotate.models.studies import Study
+
+__all__ = [
+    "AdjudicatedResult",
+    "AdjudicationItem",
+    "Assignment",
+    "ContractRevision",
+    "Decision",
+    "Disagreement",
+    "Fixture",
+    "FixtureSet",
+    "HeldOutOpening",
+    "Mark",
+    "Membership",
+    "Pass",
+    "Person",
+    "Question",
+    "Source",
+    "SourceVersion",
+    "SpanDecision",
+    "Study",
+    "Submission",
+    "SupportSetRevision",
+]

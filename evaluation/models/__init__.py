@@ -1,0 +1,9 @@
+"""Rows of the evaluation app, one file per aggregate."""
+
+from evaluation.models.cells import Attempt, Cell
+from evaluation.models.plans import Plan
+from evaluation.models.releases import Release
+from evaluation.models.summaries import CellSummary
+from evaluation.models.sweeps import Sweep
+
+__all__ = ["Attempt", "Cell", "CellSummary", "Plan", "Release", "Sweep"]

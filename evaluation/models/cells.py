@@ -1,0 +1,63 @@
+"""Cells and their attempts: the queue of record."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from evaluation.models.sweeps import Sweep
+
+
+class Cell(models.Model):
+    """One (arm, phase, block of questions, repeat). Claimed by compare-and-set; `attempt` fences every write of a result.
+
+    `phase` is the first interior cut in the arm's unit; 0 stands for an unshifted control. `position` is the randomised
+    execution order.
+    """
+
+    class State(models.TextChoices):
+        """Life of a cell; FAILED only after the last allowed attempt."""
+
+        PENDING = "pending"
+        CLAIMED = "claimed"
+        DONE = "done"
+        FAILED = "failed"
+
+    sweep = models.ForeignKey(Sweep, on_delete=models.PROTECT, related_name="cells")
+    arm = models.CharField(max_length=80)
+    phase = models.PositiveIntegerField()
+    block = models.PositiveIntegerField(default=0)
+    repeat = models.PositiveSmallIntegerField(default=0)
+    position = models.PositiveIntegerField()
+    state = models.CharField(max_length=12, choices=State.choices, default=State.PENDING)
+    attempt = models.PositiveSmallIntegerField(default=0)
+    worker = models.CharField(max_length=120, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["sweep_id", "position", "pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["sweep", "arm", "phase", "block", "repeat"], name="cell_once"),
+        ]
+        indexes = [models.Index(fields=["state", "lease_until"])]
+
+    def __str__(self) -> str:
+        return f"{self.arm} p={self.phase} block {self.block}"
+
+
+class Attempt(models.Model):
+    """One try at a cell; append-only. A retry stands beside the failure it follows."""
+
+    cell = models.ForeignKey(Cell, on_delete=models.PROTECT, related_name="attempts")
+    number = models.PositiveSmallIntegerField()
+    worker = models.CharField(max_length=120)
+    outcome = models.CharField(max_length=20)
+    problem = models.TextField(blank=True)
+    started_at = models.DateTimeField()
+    finished_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["cell_id", "number", "pk"]
+        constraints = [models.UniqueConstraint(fields=["cell", "number"], name="attempt_once")]
+
+    def __str__(self) -> str:
+        return f"attempt {self.number}: {self.outcome}"

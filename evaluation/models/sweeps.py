@@ -1,0 +1,41 @@
+"""A sweep: one run of one locked plan."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from annotate.models import Person
+from evaluation.models.plans import Plan
+
+
+class Sweep(models.Model):
+    """`root` is the Merkle root of its sealed results; empty until sealed. `seed` orders the cells."""
+
+    class State(models.TextChoices):
+        """Life of a sweep."""
+
+        RUNNING = "running"
+        SEALED = "sealed"
+        FAILED = "failed"
+        CANCELLED = "cancelled"
+
+    plan = models.ForeignKey(Plan, on_delete=models.PROTECT, related_name="sweeps")
+    state = models.CharField(max_length=12, choices=State.choices, default=State.RUNNING)
+    seed = models.PositiveBigIntegerField()
+    root = models.CharField(max_length=64, blank=True)
+    problem = models.TextField(blank=True)
+    idempotency_key = models.CharField(max_length=64, unique=True)
+    started_by = models.ForeignKey(Person, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+    started_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-pk"]
+
+    def __str__(self) -> str:
+        return f"sweep {self.pk} of {self.plan}"
+
+    @property
+    def scope(self) -> str:
+        """Ledger scope of this sweep's results."""
+        return f"sweep:{self.pk}"
