@@ -3,7 +3,7 @@
 from evaluation.models.cells import Attempt, Cell
 from evaluation.models.plans import Plan
 from evaluation.models.releases import Release
-from evaluation.models.summaries import CellSummary
+from evaluation.models.summaries import CellSummary, SweepReport
 from evaluation.models.sweeps import Sweep
 
-__all__ = ["Attempt", "Cell", "CellSummary", "Plan", "Release", "Sweep"]
+__all__ = ["Attempt", "Cell", "CellSummary", "Plan", "Release", "Sweep", "SweepReport"]

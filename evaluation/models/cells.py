@@ -31,6 +31,7 @@ class Cell(models.Model):
     state = models.CharField(max_length=12, choices=State.choices, default=State.PENDING)
     attempt = models.PositiveSmallIntegerField(default=0)
     worker = models.CharField(max_length=120, blank=True)
+    claimed_at = models.DateTimeField(null=True, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)
 
     class Meta:
@@ -45,19 +46,32 @@ class Cell(models.Model):
 
 
 class Attempt(models.Model):
-    """One try at a cell; append-only. A retry stands beside the failure it follows."""
+    """One report about one try at a cell; append-only. A retry stands beside the failure it follows.
+
+    A try whose lease ran out is reported by whoever takes the cell over (EXPIRED) and, where its worker was only slow and
+    comes back, once more by that worker (LATE): its results were thrown away.
+    """
+
+    class Outcome(models.TextChoices):
+        """How a try ended."""
+
+        DONE = "done"
+        FAILED = "failed"
+        EXPIRED = "expired"
+        LATE = "late"
+        CANCELLED = "cancelled"
 
     cell = models.ForeignKey(Cell, on_delete=models.PROTECT, related_name="attempts")
     number = models.PositiveSmallIntegerField()
     worker = models.CharField(max_length=120)
-    outcome = models.CharField(max_length=20)
+    outcome = models.CharField(max_length=20, choices=Outcome.choices)
     problem = models.TextField(blank=True)
     started_at = models.DateTimeField()
     finished_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ["cell_id", "number", "pk"]
-        constraints = [models.UniqueConstraint(fields=["cell", "number"], name="attempt_once")]
+        constraints = [models.UniqueConstraint(fields=["cell", "number", "outcome"], name="attempt_report_once")]
 
     def __str__(self) -> str:
         return f"attempt {self.number}: {self.outcome}"

@@ -9,7 +9,11 @@ from evaluation.models.plans import Plan
 
 
 class Sweep(models.Model):
-    """`root` is the Merkle root of its sealed results; empty until sealed. `seed` orders the cells."""
+    """`root` is the Merkle root of its sealed results; empty until sealed. `seed` orders the cells.
+
+    `block_size` is how many questions one cell asks (the questions in order of their ids); `held_out` says whether the
+    sweep opened the held-out partition.
+    """
 
     class State(models.TextChoices):
         """Life of a sweep."""
@@ -22,6 +26,8 @@ class Sweep(models.Model):
     plan = models.ForeignKey(Plan, on_delete=models.PROTECT, related_name="sweeps")
     state = models.CharField(max_length=12, choices=State.choices, default=State.RUNNING)
     seed = models.PositiveBigIntegerField()
+    block_size = models.PositiveIntegerField(default=64)
+    held_out = models.BooleanField(default=False)
     root = models.CharField(max_length=64, blank=True)
     problem = models.TextField(blank=True)
     idempotency_key = models.CharField(max_length=64, unique=True)
