@@ -1,0 +1,201 @@
+"""Rules of a plan that look at more than one setting: what can be read can still be no experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from annotate.domain.vocabulary import Segment
+from evaluation.domain.plan import Arm, Gate, Plan, first_cut
+from evaluation.domain.plan_schema import PlanProblem
+from evaluation.domain.plan_words import (
+    ArmRole,
+    Factor,
+    GateKind,
+    GateStatistic,
+    MetricName,
+    Multiplicity,
+    PlanPartition,
+)
+
+ANSWER_METRICS = frozenset(MetricName) - {MetricName.COMPLETE_SUPPORT, MetricName.SINGLE_UNIT_SUPPORT}
+"""Metrics that need a generator."""
+
+
+def plan_problems(plan: Plan) -> tuple[PlanProblem, ...]:
+    """Return every cross-setting fault of a plan whose settings are sound one by one; empty when it can be locked."""
+    checks = (_arms, _phases, _budget, _answers, _gates, _decision)
+    return tuple(problem for check in checks for problem in check(plan))
+
+
+def changed_factors(arm: Arm, baseline: Arm) -> tuple[Factor, ...]:
+    """Return what `arm` changes against `baseline`, one factor per differing setting."""
+    pairs = (
+        (Factor.SEGMENTER, arm.segmenter != baseline.segmenter),
+        (Factor.CAPACITY, arm.capacity != baseline.capacity),
+        (Factor.OVERLAP, arm.overlap != baseline.overlap),
+        (Factor.TAILS, arm.tails is not baseline.tails),
+        (Factor.UNIT, arm.unit != baseline.unit),
+    )
+    return tuple(factor for factor, differs in pairs if differs)
+
+
+def _arms(plan: Plan) -> Iterator[PlanProblem]:
+    names: dict[str, int] = {}
+    for index, arm in enumerate(plan.arms):
+        where = f"arms[{index}]"
+        if names.setdefault(arm.name, index) != index:
+            yield PlanProblem(f"{where}.name", f"repeats “{arm.name}” of arms[{names[arm.name]}].", "Rename one.")
+    baselines = [index for index, arm in enumerate(plan.arms) if arm.role is ArmRole.BASELINE]
+    if len(baselines) != 1:
+        what = "has no baseline" if not baselines else f"has {len(baselines)} baselines"
+        yield PlanProblem("arms", f"{what}, so no difference is defined.", 'Give exactly one arm role = "baseline".')
+        return
+    if not plan.candidates:
+        yield PlanProblem("arms", "has no candidate.", 'Give at least one arm role = "candidate".')
+    yield from _factors(plan)
+
+
+def _factors(plan: Plan) -> Iterator[PlanProblem]:
+    baseline = plan.baseline
+    for index, arm in enumerate(plan.arms):
+        where = f"arms[{index}].factor"
+        if arm.role is ArmRole.BASELINE:
+            continue
+        changed = changed_factors(arm, baseline)
+        if not changed:
+            yield PlanProblem(
+                f"arms[{index}]", f"is the same as the baseline “{baseline.name}”.", "Change a factor or drop the arm."
+            )
+            continue
+        actual = changed[0] if len(changed) == 1 else Factor.COMBINED
+        if arm.factor is not actual:
+            yield PlanProblem(
+                where,
+                f"says “{arm.factor}”, but the arm changes {', '.join(changed)}.",
+                f'Write "{actual}", or change one thing only.',
+            )
+
+
+def _phases(plan: Plan) -> Iterator[PlanProblem]:
+    strides = {arm.stride for arm in plan.arms if arm.stride > 0}
+    if plan.phase_labels:
+        if MetricName.REVERSAL in plan.metrics and len(plan.phase_labels) < 2:
+            yield PlanProblem(
+                "phases", "hold one label, so no answer can reverse between phases.", "Ask for a grid of 2 or more."
+            )
+        for index, arm in enumerate(plan.arms):
+            if arm.stride > 0 and len({first_cut(label, arm.stride) for label in plan.phase_labels}) < 2 <= len(
+                plan.phase_labels
+            ):
+                yield PlanProblem(
+                    f"arms[{index}].overlap",
+                    f"leaves a stride of {arm.stride}, on which all {len(plan.phase_labels)} phase labels are one cut.",
+                    "Lower the overlap or raise the capacity.",
+                )
+        return
+    if plan.phases.every and len(strides) == 1:
+        return
+    what = "name no phase at all."
+    if plan.phases.every:
+        what = f"ask for every phase, but the arms' strides differ ({', '.join(map(str, sorted(strides)))})."
+    elif plan.phases.targeted:
+        what = "are targeted only, and targeted phases never enter a comparison."
+    yield PlanProblem(
+        "phases", f"{what} The arms share no phase.", "Add grid = 8 or labels like “3/8”, which every arm can map."
+    )
+
+
+def _budget(plan: Plan) -> Iterator[PlanProblem]:
+    if plan.budget.top_k > plan.retrieval.candidates:
+        yield PlanProblem(
+            "budget.top_k",
+            f"is {plan.budget.top_k}, deeper than the {plan.retrieval.candidates} candidates retrieved.",
+            "Raise retrieval.candidates or lower top_k.",
+        )
+
+
+def _answers(plan: Plan) -> Iterator[PlanProblem]:
+    if plan.generation.answers:
+        return
+    for index, metric in enumerate(plan.metrics):
+        if metric in ANSWER_METRICS:
+            yield PlanProblem(
+                f"metrics[{index}]",
+                f"“{metric}” judges answers, but generation.generator is “none”.",
+                "Remove it, or name a generator.",
+            )
+    for index, gate in enumerate(plan.gates):
+        if gate.kind is not GateKind.SUPPORT_LOSS:
+            yield PlanProblem(
+                f"gates[{index}].kind",
+                f"“{gate.kind}” judges answers, but generation.generator is “none”.",
+                "Gate support only, or name a generator.",
+            )
+    if plan.vetoes.unresolved_attribution is not None:
+        yield PlanProblem(
+            "vetoes.unresolved_attribution", "needs answers, but generation.generator is “none”.", "Remove it."
+        )
+
+
+def _gates(plan: Plan) -> Iterator[PlanProblem]:
+    names: dict[str, int] = {}
+    for index, gate in enumerate(plan.gates):
+        where = f"gates[{index}]"
+        if names.setdefault(gate.name, index) != index:
+            yield PlanProblem(f"{where}.name", f"repeats “{gate.name}” of gates[{names[gate.name]}].", "Rename one.")
+        if gate.segment is not None and gate.segment not in plan.population.segments:
+            yield PlanProblem(
+                f"{where}.segment",
+                f"reads “{gate.segment}”, which is not in the population.",
+                "Add it to population.segments or drop the gate.",
+            )
+        yield from _gate_reach(plan, gate, where)
+
+
+def _gate_reach(plan: Plan, gate: Gate, where: str) -> Iterator[PlanProblem]:
+    """Refuse gates that could never read a number."""
+    needs_controls = gate.kind is GateKind.FALSE_ASSERTION_INCREASE
+    if needs_controls and gate.segment not in {None, Segment.UNANSWERABLE_CONTROL}:
+        yield PlanProblem(
+            f"{where}.segment",
+            f"counts false assertions in “{gate.segment}”, whose questions have an answer.",
+            'Read "unanswerable-control" or "overall".',
+        )
+    if gate.segment is Segment.UNANSWERABLE_CONTROL and gate.kind in {
+        GateKind.SUPPORT_LOSS,
+        GateKind.CONDITION_ERROR_INCREASE,
+    }:
+        yield PlanProblem(
+            f"{where}.kind",
+            f"“{gate.kind}” counts answerable questions, and this segment has none.",
+            'Use "false-assertion-increase" for unanswerable controls.',
+        )
+    if gate.statistic is GateStatistic.WORST_PHASE:
+        if len(plan.phase_labels) < 2:
+            yield PlanProblem(
+                f"{where}.statistic", "is worst-phase, but the arms share fewer than two labels.", "Add grid = 8."
+            )
+        if gate.kind is GateKind.ATTRIBUTION:
+            yield PlanProblem(f"{where}.statistic", "is worst-phase, which attribution does not offer.", 'Use "mean".')
+
+
+def _decision(plan: Plan) -> Iterator[PlanProblem]:
+    candidates = [arm.name for arm in plan.candidates]
+    if candidates and plan.decision.candidate not in candidates:
+        yield PlanProblem(
+            "decision.candidate",
+            f"is “{plan.decision.candidate}”, which is no candidate arm.",
+            f"Use one of: {', '.join(candidates)}.",
+        )
+    if len(candidates) > 1 and plan.statistics.multiplicity is Multiplicity.NONE:
+        yield PlanProblem(
+            "statistics.multiplicity",
+            f"is none, but one of {len(candidates)} candidates would be chosen on the same questions.",
+            'Write "bonferroni".',
+        )
+    if plan.population.partition is not PlanPartition.DEVELOPMENT and plan.population.held_out_openings < 1:
+        yield PlanProblem(
+            "population.held_out_openings",
+            f"is 0, but the partition “{plan.population.partition}” opens the held-out questions.",
+            'Write how often they may be opened, or use partition = "development".',
+        )

@@ -1,0 +1,125 @@
+"""Plans as TOML: what a person writes, reviews in a pull request and hands to `sweep`."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+from evaluation.domain.plan import Plan
+from evaluation.domain.plan_checks import plan_problems
+from evaluation.domain.plan_schema import KnownNames, PlanProblem, PlanRefused, Reader, payload_of
+
+_HEADER = re.compile(r"\s*(\[\[?)\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?\Z")
+_KEY = re.compile(r"\s*([A-Za-z0-9_-]+)\s*=")
+_SYNTAX_LINE = re.compile(r"at line (\d+)")
+
+
+def parse_plan(toml_text: str, known: KnownNames | None = None) -> Plan:
+    """Read a plan. Raises `PlanRefused` with every problem found: place, mend and, if known, line.
+
+    `known` holds the plug-in names that exist in this installation.
+    """
+    try:
+        data = tomllib.loads(toml_text, parse_float=Decimal)
+    except tomllib.TOMLDecodeError as error:
+        found = _SYNTAX_LINE.search(str(error))
+        line = int(found[1]) if found else 0
+        problem = PlanProblem("plan", f"is not TOML: {error}.", "Mend the syntax at this place.", line)
+        raise PlanRefused((problem,)) from error
+    try:
+        return plan_from_payload(data, known)
+    except PlanRefused as refusal:
+        lines = _lines(toml_text)
+        raise PlanRefused(
+            tuple(replace(problem, line=_line_of(problem.where, lines)) for problem in refusal.problems)
+        ) from None
+
+
+def plan_from_payload(data: object, known: KnownNames | None = None) -> Plan:
+    """Rebuild a plan from `plan_payload` (or parsed TOML). Raises `PlanRefused` with every problem found."""
+    reader = Reader(known or KnownNames())
+    plan = reader.table(Plan, data, "")
+    problems = tuple(reader.problems)
+    if plan is not None:
+        problems += plan_problems(plan)
+    if problems or plan is None:
+        raise PlanRefused(problems)
+    return plan
+
+
+def plan_payload(plan: Plan) -> dict[str, Any]:
+    """Return the plan as dict, list, str, int, bool and None only: what is digested and locked."""
+    payload: dict[str, Any] = payload_of(plan)
+    return payload
+
+
+def plan_to_toml(plan: Plan) -> str:
+    """Write a plan so that `parse_plan` gives it back equal; settings that are None are left out."""
+    payload = plan_payload(plan)
+    lines = [f"{key} = {_literal(value)}" for key, value in payload.items() if _plain(value)]
+    for key, value in payload.items():
+        if isinstance(value, dict):
+            lines += _section(f"[{key}]", value)
+        elif isinstance(value, list) and not _plain(value):
+            for item in value:
+                lines += _section(f"[[{key}]]", item)
+    return "\n".join(lines) + "\n"
+
+
+def _plain(value: object) -> bool:
+    if isinstance(value, list):
+        return not any(isinstance(item, dict) for item in value)
+    return not isinstance(value, dict)
+
+
+def _section(header: str, table: dict[str, Any]) -> list[str]:
+    return ["", header, *(f"{key} = {_literal(value)}" for key, value in table.items() if value is not None)]
+
+
+def _literal(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, list):
+        return "[" + ", ".join(_literal(item) for item in value) + "]"
+    # A JSON string is a TOML basic string once DEL is escaped; surrogates cannot occur in text read from UTF-8.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _lines(text: str) -> dict[str, int]:
+    """Map setting paths to 1-based lines, as far as a line scan can see (inline tables have their parent's line)."""
+    places: dict[str, int] = {}
+    counts: dict[str, int] = {}
+    prefix, fence = "", ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if fence:
+            fence = "" if line.count(fence) % 2 else fence
+            continue
+        header = _HEADER.match(line)
+        if header and "=" not in header[2]:
+            prefix = header[2].replace('"', "").replace(" ", "")
+            if header[1] == "[[":
+                counts[prefix] = counts.get(prefix, -1) + 1
+                places.setdefault(prefix, number)
+                prefix = f"{prefix}[{counts[prefix]}]"
+            places.setdefault(prefix, number)
+            continue
+        key = _KEY.match(line)
+        if key:
+            places.setdefault(f"{prefix}.{key[1]}" if prefix else key[1], number)
+            fence = next((mark for mark in ('"""', "'''") if line.count(mark) % 2), "")
+    return places
+
+
+def _line_of(where: str, places: dict[str, int]) -> int:
+    """Return the line of a path or of its nearest known parent; 0 when there is none."""
+    while where:
+        if where in places:
+            return places[where]
+        where = where[: max(where.rfind("."), where.rfind("["), 0)]
+    return 0

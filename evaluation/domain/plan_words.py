@@ -1,0 +1,165 @@
+"""The closed word lists of a plan. Values are stable: they stand in locked plans and in the ledger."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class UnitUnderTest(StrEnum):
+    """What the study may blame or praise: the splitter alone, or the whole indexing policy around it."""
+
+    SPLITTER = "splitter"
+    INDEXING_POLICY = "indexing-policy"
+
+
+class PlanPartition(StrEnum):
+    """Which frozen questions a sweep reads."""
+
+    DEVELOPMENT = "development"
+    HELD_OUT = "held-out"
+    ALL = "all"
+
+
+class TopKUnit(StrEnum):
+    """What the k of the secondary view counts."""
+
+    RAW_CANDIDATES = "raw-candidates"
+    RERANKED_CHILDREN = "reranked-children"
+    UNIQUE_PARENTS = "unique-parents"
+    PROMPT_UNITS = "prompt-units"
+
+
+class Overflow(StrEnum):
+    """What the packer does with a unit that does not fit under the ceiling."""
+
+    SKIP = "skip"
+    TRUNCATE = "truncate"
+    STOP = "stop"
+
+
+class TieRule(StrEnum):
+    """The total order of hits; the only one that makes ranks repeatable without an index's internals."""
+
+    SCORE_SOURCE_START = "score-source-start"
+
+
+class EdgePolicy(StrEnum):
+    """What becomes of the shorter chunks at a source's edges; dropping them would lose source text."""
+
+    KEEP_SHORTER = "keep-shorter"
+
+
+class ArmRole(StrEnum):
+    """A plan compares candidates with exactly one baseline."""
+
+    BASELINE = "baseline"
+    CANDIDATE = "candidate"
+
+
+class Tails(StrEnum):
+    """Whether last chunks wholly inside the one before are kept."""
+
+    KEEP = "keep"
+    DROP = "drop"
+
+
+class Factor(StrEnum):
+    """The one thing an arm changes against the baseline; several are COMBINED."""
+
+    NONE = "none"
+    CAPACITY = "capacity"
+    OVERLAP = "overlap"
+    TAILS = "tails"
+    UNIT = "unit"
+    SEGMENTER = "segmenter"
+    COMBINED = "combined"
+
+
+class MetricName(StrEnum):
+    """The rows of the metric table (design, section 9)."""
+
+    COMPLETE_SUPPORT = "complete-support"
+    SINGLE_UNIT_SUPPORT = "single-unit-support"
+    CONDITION_ERROR = "critical-condition-error"
+    CONDITION_USE = "condition-use-given-support"
+    CORRECTNESS = "answer-correctness"
+    ANSWER_COVERAGE = "answer-coverage"
+    ABSTENTION_RIGHT = "abstention-right"
+    ABSTENTION_WRONG = "abstention-wrong"
+    FALSE_ASSERTION = "false-assertion"
+    CITATION_RESOLUTION = "citation-resolution"
+    ATTRIBUTION = "attribution"
+    REVERSAL = "answer-reversal"
+
+
+class IntervalMethod(StrEnum):
+    """Bootstrap interval for means and differences of means."""
+
+    PERCENTILE = "percentile"
+    BASIC = "basic"
+    BCA = "bca"
+
+
+class Sidedness(StrEnum):
+    """Whether `confidence` belongs to each bound (one-sided) or to the interval between the two (two-sided)."""
+
+    ONE_SIDED = "one-sided"
+    TWO_SIDED = "two-sided"
+
+
+class ResamplingUnit(StrEnum):
+    """What is drawn again: whole connected components of shared documents."""
+
+    CLUSTER = "cluster"
+
+
+class Multiplicity(StrEnum):
+    """Correction where one candidate is chosen among several; gates that must all hold need none."""
+
+    NONE = "none"
+    BONFERRONI = "bonferroni"
+
+
+class GateKind(StrEnum):
+    """What a gate reads."""
+
+    SUPPORT_LOSS = "support-loss"
+    CONDITION_ERROR_INCREASE = "condition-error-increase"
+    FALSE_ASSERTION_INCREASE = "false-assertion-increase"
+    ATTRIBUTION = "attribution"
+
+
+class GateStatistic(StrEnum):
+    """MEAN reads one interval over the phase average; WORST_PHASE demands the bound in every shared phase."""
+
+    MEAN = "mean"
+    WORST_PHASE = "worst-phase"
+
+
+class VerdictSource(StrEnum):
+    """Who said what an answer is worth; one per gate, never mixed."""
+
+    RUBRIC = "rubric"
+    JUDGE = "judge"
+    PEOPLE = "people"
+
+
+class Crossing(StrEnum):
+    """How a gate reads an interval that holds its tolerance inside."""
+
+    COLLECT_MORE = "collect-more"
+    REJECT = "reject"
+
+
+class InsufficientEvidence(StrEnum):
+    """What too few questions, too few clusters or no interval at all mean. Never a pass."""
+
+    COLLECT_MORE = "collect-more"
+    REJECT = "reject"
+
+
+class LatencyState(StrEnum):
+    """Cold and warm latencies are different numbers."""
+
+    COLD = "cold"
+    WARM = "warm"
