@@ -54,6 +54,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "annotate.middleware.RefusalMiddleware",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -68,6 +69,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "annotate.context.page",
             ],
         },
     }
@@ -175,3 +177,25 @@ LOGGING = {
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
 }
+
+# Celery is the doorbell of the queue, which is in the database (config/celery.py, docs/architecture.md).
+CELERY_BROKER_URL = REDIS_URL or "memory://"
+CELERY_TASK_IGNORE_RESULT = True  # the database has the results; a result backend would only fill up
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1  # a ring taken by a busy child is a ring an idle one does not hear
+# Acknowledged before it runs: a killed child then loses a ring and nothing else, the lease brings the cell back. With
+# late acks a worker whose broker goes away mid-task dies inside kombu.
+CELERY_TASK_ACKS_LATE = False
+# The last resort against a hanging cell. A task drains cells for at most WORK_SLICE_SECONDS and then lets go, so the limit
+# is about one cell; the soft one comes first and leaves time to write the failed attempt down.
+CELERY_TASK_TIME_LIMIT = CELL_HARD_LIMIT_SECONDS
+CELERY_TASK_SOFT_TIME_LIMIT = CELL_HARD_LIMIT_SECONDS - 30
+WORK_SLICE_SECONDS = 30
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    # Longer than the hard limit, or Redis would deliver a running task a second time (check cutline.E201).
+    "visibility_timeout": CELL_HARD_LIMIT_SECONDS + 600,
+    "socket_connect_timeout": 2,  # a dead broker holds up a commit hook this long, not half a minute
+}
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+# A child is replaced after so many slices: what a plug-in leaks does not outlive it.
+CELERY_WORKER_MAX_TASKS_PER_CHILD = 500

@@ -1,0 +1,37 @@
+"""Turns the services' refusals into clear 4xx pages, in one place for every view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+
+from annotate.domain.errors import BadInput
+from annotate.permissions import NotAllowed
+from annotate.views.respond import respond
+
+
+class RefusalMiddleware:
+    """Answers 403 for NotAllowed and 422 for BadInput; JSON for API paths, a page (or its partial) elsewhere."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Pass the request on."""
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        """Return the refusal's answer; None leaves any other exception to Django."""
+        if isinstance(exception, NotAllowed):
+            return _answer(request, 403, "You may not do this", "", str(exception), "")
+        if isinstance(exception, BadInput):
+            return _answer(request, 422, "This was not accepted", exception.where, exception.what, exception.mend)
+        return None
+
+
+def _answer(request: HttpRequest, status: int, title: str, where: str, what: str, mend: str) -> HttpResponse:
+    if request.path.startswith("/api/"):
+        return JsonResponse({"error": title, "where": where, "what": what, "mend": mend}, status=status)
+    context = {"refusal": title, "where": where, "what": what, "mend": mend, "status": status}
+    return respond(request, "errors/refusal.html", context, partial="body", status=status)

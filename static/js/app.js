@@ -1,0 +1,53 @@
+// What every page has: theme, keyboard sheet, list keys, and a guard against a second click on the same submit.
+import { bindLists } from "./lists.js";
+import { isTyping } from "./typing.js";
+
+const root = document.documentElement;
+
+function applyStoredTheme() {
+  const stored = localStorage.getItem("cutline-theme");
+  if (stored === "light" || stored === "dark") root.dataset.theme = stored;
+}
+
+function toggleTheme() {
+  const dark = root.dataset.theme
+    ? root.dataset.theme === "dark"
+    : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "light" : "dark";
+  localStorage.setItem("cutline-theme", root.dataset.theme);
+}
+
+applyStoredTheme();
+
+document.addEventListener("click", (event) => {
+  const control = event.target instanceof Element ? event.target.closest("[data-theme-toggle], [data-dialog], [data-print]") : null;
+  if (!control) return;
+  if (control.matches("[data-theme-toggle]")) toggleTheme();
+  if (control.matches("[data-print]")) window.print();
+  if (control.matches("[data-dialog]")) document.getElementById(control.dataset.dialog)?.showModal();
+});
+
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "?" || isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
+  document.getElementById("keys")?.showModal();
+  event.preventDefault();
+});
+
+// Cosmetics only: the server's idempotency key is what keeps a double click from acting twice.
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (!(form instanceof HTMLFormElement) || form.method === "dialog") return;
+  if (form.dataset.sent === "true") {
+    event.preventDefault();
+    return;
+  }
+  if (!form.hasAttribute("data-repeatable")) {
+    form.dataset.sent = "true";
+    setTimeout(() => delete form.dataset.sent, 4000);
+  }
+});
+window.addEventListener("pageshow", () => {
+  for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
+});
+
+bindLists(document);
