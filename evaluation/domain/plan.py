@@ -16,6 +16,7 @@ from typing import NewType
 
 from annotate.domain.vocabulary import Sample, Segment
 from evaluation.domain.outcomes import View
+from evaluation.domain.phases import PhaseLabel, grid
 from evaluation.domain.plan_schema import setting
 from evaluation.domain.plan_words import (
     ArmRole,
@@ -276,10 +277,10 @@ class Plan:
         return tuple(arm for arm in self.arms if arm.role is ArmRole.CANDIDATE)
 
     @property
-    def phase_labels(self) -> tuple[Fraction, ...]:
-        """The shared grid labels in increasing order; empty when only every or targeted phases were asked for."""
-        grid = {Fraction(k, self.phases.grid) for k in range(1, self.phases.grid + 1)}
-        return tuple(sorted(grid | set(self.phases.labels)))
+    def phase_labels(self) -> tuple[PhaseLabel, ...]:
+        """The shared labels in increasing order; empty when only every or targeted phases were asked for."""
+        asked = set(grid(self.phases.grid)) if self.phases.grid else set()
+        return tuple(sorted(asked | {PhaseLabel(label) for label in self.phases.labels}))
 
     def arm(self, name: str) -> Arm:
         """Return the arm called `name`; raises KeyError when the plan has none."""
@@ -287,8 +288,3 @@ class Plan:
             if arm.name == name:
                 return arm
         raise KeyError(name)
-
-
-def first_cut(label: Fraction, stride: int) -> int:
-    """Map a shared phase label to an arm's phase p = max(1, ⌊φS + ½⌋), in units of the stride (design, section 6)."""
-    return max(1, (2 * label.numerator * stride + label.denominator) // (2 * label.denominator))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from annotate.domain.vocabulary import Segment
-from evaluation.domain.plan import Arm, Gate, Plan, first_cut
+from evaluation.domain.plan import Arm, Gate, Plan
 from evaluation.domain.plan_schema import PlanProblem
 from evaluation.domain.plan_words import (
     ArmRole,
@@ -84,7 +84,7 @@ def _phases(plan: Plan) -> Iterator[PlanProblem]:
                 "phases", "hold one label, so no answer can reverse between phases.", "Ask for a grid of 2 or more."
             )
         for index, arm in enumerate(plan.arms):
-            if arm.stride > 0 and len({first_cut(label, arm.stride) for label in plan.phase_labels}) < 2 <= len(
+            if arm.stride > 0 and len({label.phase(arm.stride) for label in plan.phase_labels}) < 2 <= len(
                 plan.phase_labels
             ):
                 yield PlanProblem(

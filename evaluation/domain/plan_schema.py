@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import types
+from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from decimal import Decimal, InvalidOperation
 from enum import Enum
@@ -234,7 +235,7 @@ class Reader:
         return shortest_decimal(number) if self._within(number, where, rules) else None
 
     def _within(self, number: Decimal, where: str, rules: Any) -> bool:
-        tests = {
+        tests: dict[str, Callable[[Decimal], bool]] = {
             "at_least": lambda limit: number >= limit,
             "at_most": lambda limit: number <= limit,
             "above": lambda limit: number > limit,
@@ -255,7 +256,7 @@ def payload_of(value: object) -> Any:
     if isinstance(value, tuple):
         return [payload_of(item) for item in value]
     if isinstance(value, Fraction):
-        return str(value)
+        return f"{value.numerator}/{value.denominator}"
     if value is None or isinstance(value, (bool, int, str)):
         return value
     raise TypeError(f"{value!r} has no place in a plan payload; use text, whole numbers, words or decimal strings")
