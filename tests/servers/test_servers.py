@@ -60,7 +60,8 @@ def test_child_process_sees_rows_of_the_test_database(process_environment: dict[
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux kills a child with its parent")
 def test_server_dies_with_a_killed_run(server: str) -> None:
     module, name = server.split(".")
-    code = f"from tests.servers.{module} import {name} as S; import time; s = S(); print(s.port, flush=True); time.sleep(60)"
+    code = f"from tests.servers.{module} import {name} as Server; import time; "
+    code += "server = Server(); print(server.port, flush=True); time.sleep(60)"
     with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True) as run:
         assert run.stdout is not None
         port = int(run.stdout.readline())

@@ -44,7 +44,7 @@ class ValkeyServer:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                preexec_fn=dies_with_parent(signal.SIGTERM),
+                preexec_fn=dies_with_parent(signal.SIGTERM),  # noqa: PLW1509 (one thread runs here)
             )
         deadline = time.monotonic() + START_SECONDS
         while not listens(self.port):
