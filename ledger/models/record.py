@@ -1,4 +1,4 @@
-"""Records: operations and human acts, chained as they arrive. The ledger names things by digest, never by foreign key."""
+"""Records: operations and human acts, chained as they arrive. They name things by digest, never by foreign key."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ MAX_KEY = 300
 
 
 class Result(models.Model):
-    """One deterministic result. Written only by `ledger.services.put_results`; covered by its scope's seal, not chained.
+    """One deterministic result, covered by its scope's seal and not chained. Only `ledger.services.put_results` writes.
 
     `payload` holds canonical bytes in the form `encoding` names; `payload_digest` is of the plain canonical bytes.
     """

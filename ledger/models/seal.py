@@ -8,7 +8,7 @@ from ledger.domain import chain
 
 
 class Seal(models.Model):
-    """Closes a scope: no result enters it afterwards. The same root stands in the chain (`sweep.sealed`, `record_seq`)."""
+    """Closes a scope: no result enters it afterwards. The chain holds its root (`sweep.sealed` at `record_seq`)."""
 
     scope = models.CharField(max_length=chain.MAX_SCOPE, primary_key=True)
     root = models.CharField(max_length=64)

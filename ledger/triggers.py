@@ -1,0 +1,280 @@
+"""Database triggers that keep rows as they were written, on SQLite and on PostgreSQL.
+
+An app declares what it wants protected with `protect`, in its models module or in `AppConfig.ready`. The triggers are
+installed after every `migrate` (SQLite drops a table's triggers when a migration remakes it), again and again without
+harm. `save()` overrides would not stop `update`, `bulk_update`, upserts or plain SQL; triggers do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from django.db import DEFAULT_DB_ALIAS, connections, models
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+NEVER = "never"
+ALLOWED = "allowed"
+WHEN = "when:"
+
+_MAX_NAME = 63
+_FUNCTION = "cutline_refuse"
+_FUNCTION_BODY = "BEGIN RAISE EXCEPTION USING ERRCODE = 'restrict_violation', MESSAGE = TG_ARGV[0]; END"
+
+
+@dataclass(frozen=True)
+class Protection:
+    """What may not happen to the rows of one model; see `protect`."""
+
+    model: type[models.Model]
+    update: str
+    delete: str
+    mutable: tuple[str, ...]
+    write_once: tuple[str, ...]
+
+    @property
+    def table(self) -> str:
+        """The database table."""
+        return self.model._meta.db_table
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """One trigger as it has to stand in the database."""
+
+    table: str
+    name: str
+    create: str
+
+    @property
+    def mark(self) -> str:
+        """Digest of the definition, kept as the trigger's comment on PostgreSQL."""
+        return "cutline " + hashlib.sha256(self.create.encode()).hexdigest()[:32]
+
+
+_protections: dict[str, Protection] = {}
+
+
+def protect(
+    model: type[models.Model],
+    *,
+    update: str = NEVER,
+    delete: str = NEVER,
+    mutable: tuple[str, ...] = (),
+    write_once: tuple[str, ...] = (),
+) -> None:
+    """Declare that rows of `model` are protected.
+
+    `update` and `delete` are each `"never"`, `"allowed"` or `"when:<SQL condition>"`: refused where the condition on
+    `OLD` holds, e.g. `"when:OLD.locked_at IS NOT NULL"` (for updates it may name `NEW` too). The condition is put into
+    both databases as it stands, so it must be SQL that both understand. `mutable` names fields that an otherwise
+    refused update may still change; `write_once` fields that it may change from NULL to a value, once. TRUNCATE is
+    always refused. Declaring the same model again replaces what was declared. Raises ValueError for an unknown rule
+    or field.
+    """
+    for name, rule in (("update", update), ("delete", delete)):
+        if rule not in (NEVER, ALLOWED) and not (rule.startswith(WHEN) and rule.removeprefix(WHEN).strip()):
+            raise ValueError(f"{name}={rule!r} of {model.__name__}: write 'never', 'allowed' or 'when:<condition>'.")
+    columns = {name: model._meta.get_field(name).column for name in (*mutable, *write_once)}
+    _protections[model._meta.label] = Protection(
+        model=model,
+        update=update,
+        delete=delete,
+        mutable=tuple(columns[name] for name in mutable),
+        write_once=tuple(columns[name] for name in write_once),
+    )
+
+
+def protections() -> tuple[Protection, ...]:
+    """Return everything declared, in order of declaration."""
+    return tuple(_protections.values())
+
+
+def _name(table: str, event: str) -> str:
+    name = f"cutline_{table}_{event}"
+    if len(name) <= _MAX_NAME:
+        return name
+    return f"cutline_{hashlib.sha256(table.encode()).hexdigest()[:16]}_{event}"
+
+
+def _columns(connection: BaseDatabaseWrapper, table: str) -> list[str]:
+    with connection.cursor() as cursor:
+        return [column.name for column in connection.introspection.get_table_description(cursor, table)]
+
+
+def _update_condition(protection: Protection, columns: list[str], quote: str) -> str | None:
+    """Return when an update is refused; an empty string for always, None for never."""
+    if protection.update == ALLOWED:
+        return None
+    guard = protection.update.removeprefix(WHEN).strip() if protection.update != NEVER else ""
+    changes = ""
+    if protection.mutable or protection.write_once:
+        parts = []
+        for column in columns:
+            name = f"{quote}{column}{quote}"
+            changed = f"NEW.{name} IS DISTINCT FROM OLD.{name}"
+            if column in protection.write_once:
+                parts.append(f"(OLD.{name} IS NOT NULL AND {changed})")
+            elif column not in protection.mutable:
+                parts.append(changed)
+        changes = " OR ".join(parts)
+    return " AND ".join(f"({part})" for part in (guard, changes) if part)
+
+
+def _delete_condition(protection: Protection) -> str | None:
+    if protection.delete == ALLOWED:
+        return None
+    return f"({protection.delete.removeprefix(WHEN).strip()})" if protection.delete != NEVER else ""
+
+
+def expected(connection: BaseDatabaseWrapper, protection: Protection) -> list[Trigger]:
+    """Return the triggers a protected table must have on this database."""
+    table = protection.table
+    conditions = {
+        "UPDATE": _update_condition(protection, _columns(connection, table), '"'),
+        "DELETE": _delete_condition(protection),
+    }
+    triggers = []
+    for event, condition in conditions.items():
+        if condition is None:
+            continue
+        name = _name(table, event.lower())
+        when = f" WHEN ({condition})" if condition else ""
+        message = f"{table}: the row is immutable, {event} refused"
+        if connection.vendor == "postgresql":
+            create = (
+                f'CREATE TRIGGER "{name}" BEFORE {event} ON "{table}" FOR EACH ROW{when} '
+                f"EXECUTE FUNCTION {_FUNCTION}('{message}')"
+            )
+        else:
+            create = (
+                f'CREATE TRIGGER "{name}" BEFORE {event} ON "{table}" FOR EACH ROW{when} '
+                f"BEGIN SELECT RAISE(ABORT, '{message}'); END"
+            )
+        triggers.append(Trigger(table, name, create))
+    if connection.vendor == "postgresql":
+        name = _name(table, "truncate")
+        message = f"{table}: the rows are immutable, TRUNCATE refused"
+        create = (
+            f'CREATE TRIGGER "{name}" BEFORE TRUNCATE ON "{table}" FOR EACH STATEMENT '
+            f"EXECUTE FUNCTION {_FUNCTION}('{message}')"
+        )
+        triggers.append(Trigger(table, name, create))
+    return triggers
+
+
+def _present(connection: BaseDatabaseWrapper) -> list[Protection]:
+    """Return the protections whose table exists in this database."""
+    tables = set(connection.introspection.table_names())
+    return [protection for protection in protections() if protection.table in tables]
+
+
+def missing(using: str = DEFAULT_DB_ALIAS) -> list[str]:
+    """Return what is wrong with the triggers of `using`, one sentence each: missing, changed or switched off."""
+    connection = connections[using]
+    faults = []
+    for protection in _present(connection):
+        for trigger in expected(connection, protection):
+            state = _state(connection, trigger)
+            if state != _STANDS:
+                faults.append(f"{trigger.table}: trigger {trigger.name} is {state}")
+    if connection.vendor == "postgresql" and protections() and not _function_stands(connection):
+        faults.append(f"function {_FUNCTION} is missing or changed")
+    return faults
+
+
+_STANDS = "standing"
+
+
+def _state(connection: BaseDatabaseWrapper, trigger: Trigger) -> str:
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute(
+                "SELECT tgenabled, obj_description(oid, 'pg_trigger') FROM pg_trigger "
+                "WHERE tgname = %s AND tgrelid = to_regclass(%s)",
+                [trigger.name, f'"{trigger.table}"'],
+            )
+            row = cursor.fetchone()
+            if row is None:
+                return "missing"
+            enabled, comment = row
+            if comment != trigger.mark:
+                return "of another definition"
+            return _STANDS if enabled in ("A", b"A") else "not enabled always"
+        cursor.execute("SELECT sql FROM sqlite_master WHERE type = 'trigger' AND name = %s", [trigger.name])
+        row = cursor.fetchone()
+        if row is None:
+            return "missing"
+        return _STANDS if row[0] == trigger.create else "of another definition"
+
+
+def _function_stands(connection: BaseDatabaseWrapper) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT prosrc FROM pg_proc WHERE oid = to_regproc(%s)", [_FUNCTION])
+        row = cursor.fetchone()
+    return row is not None and row[0].strip() == _FUNCTION_BODY
+
+
+def reinstall(connection: BaseDatabaseWrapper, app_label: str | None = None) -> None:
+    """Install every declared trigger whose table exists (of one app where named); those that stand are left alone."""
+    todo = [
+        trigger
+        for protection in _present(connection)
+        if app_label is None or protection.model._meta.app_label == app_label
+        for trigger in expected(connection, protection)
+        if _state(connection, trigger) != _STANDS
+    ]
+    postgresql = connection.vendor == "postgresql"
+    if postgresql and protections() and not _function_stands(connection):
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"CREATE OR REPLACE FUNCTION {_FUNCTION}() RETURNS trigger LANGUAGE plpgsql AS "
+                f"$cutline${_FUNCTION_BODY}$cutline$"
+            )
+    with connection.cursor() as cursor:
+        for trigger in todo:
+            cursor.execute(_drop(connection, trigger))
+            cursor.execute(trigger.create)
+            if postgresql:
+                cursor.execute(f'ALTER TABLE "{trigger.table}" ENABLE ALWAYS TRIGGER "{trigger.name}"')
+                cursor.execute(f'COMMENT ON TRIGGER "{trigger.name}" ON "{trigger.table}" IS \'{trigger.mark}\'')
+
+
+def _drop(connection: BaseDatabaseWrapper, trigger: Trigger) -> str:
+    if connection.vendor == "postgresql":
+        return f'DROP TRIGGER IF EXISTS "{trigger.name}" ON "{trigger.table}"'
+    return f'DROP TRIGGER IF EXISTS "{trigger.name}"'
+
+
+@contextmanager
+def lifted(connection: BaseDatabaseWrapper) -> Iterator[None]:
+    """Take the triggers away inside a `with` block. For test teardown and tamper tests only."""
+    with connection.cursor() as cursor:
+        for protection in _present(connection):
+            for trigger in expected(connection, protection):
+                if connection.vendor == "postgresql":
+                    if _state(connection, trigger) != "missing":
+                        cursor.execute(f'ALTER TABLE "{trigger.table}" DISABLE TRIGGER "{trigger.name}"')
+                else:
+                    cursor.execute(_drop(connection, trigger))
+    try:
+        yield
+    finally:
+        _enable(connection)
+
+
+def _enable(connection: BaseDatabaseWrapper) -> None:
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            for protection in _present(connection):
+                for trigger in expected(connection, protection):
+                    if _state(connection, trigger) == "not enabled always":
+                        cursor.execute(f'ALTER TABLE "{trigger.table}" ENABLE ALWAYS TRIGGER "{trigger.name}"')
+    reinstall(connection)
+
+
+def install_after_migrate(sender: object, using: str = DEFAULT_DB_ALIAS, **_: object) -> None:
+    """Receiver of `post_migrate`: install the triggers of the app that was just migrated."""
+    reinstall(connections[using], app_label=getattr(sender, "label", None))
