@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from rest_framework.permissions import BasePermission
 
 from annotate.domain.vocabulary import Role
+from annotate.models import Membership, Person, Study
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,35 @@ class Actor:
     def is_member(self) -> bool:
         """Whether the person has any role in the study."""
         return bool(self.roles)
+
+
+class Operator:
+    """Whoever runs `manage.py`: they hold the database, so a study's rules for its members do not bind them."""
+
+    username = "operator"
+
+
+OPERATOR = Operator()
+By = Person | Operator
+
+
+def actor_for(by: By, study: Study) -> Actor:
+    """Return what `by` is in `study`; a stranger and a deactivated person get no role. One query (none for OPERATOR)."""
+    if isinstance(by, Operator):
+        return Actor(person_id=None, roles=frozenset({Role.LEAD}))
+    if not by.is_active or by.pk is None:
+        return Actor(person_id=by.pk)
+    rows = Membership.objects.filter(study=study, person_id=by.pk).values_list("role", "clearance")
+    roles, clearance = set(), set()
+    for role, labels in rows:
+        roles.add(Role(role))
+        clearance.update(labels)
+    return Actor(person_id=by.pk, roles=frozenset(roles), clearance=frozenset(clearance))
+
+
+def person_or_none(by: By) -> Person | None:
+    """Return the person a row names as its author; None for the operator."""
+    return by if isinstance(by, Person) else None
 
 
 Predicate = Callable[[Actor], bool]
@@ -84,6 +114,7 @@ EVERYONE = (Role.ANNOTATOR, Role.ADJUDICATOR, Role.LEAD, Role.OBSERVER)
 
 declare("study.view", has_role(*EVERYONE))
 declare("study.manage", has_role(Role.LEAD))
+declare("member.manage", has_role(Role.LEAD))
 declare("source.view", has_role(*EVERYONE))
 declare("source.import", has_role(Role.LEAD))
 declare("question.import", has_role(Role.LEAD))
@@ -97,6 +128,7 @@ declare("agreement.view", has_role(Role.LEAD, Role.ADJUDICATOR, Role.OBSERVER))
 declare("fixture.view", has_role(Role.LEAD, Role.OBSERVER, Role.ADJUDICATOR))
 declare("fixture.freeze", has_role(Role.LEAD))
 declare("fixture.import", has_role(Role.LEAD))
+declare("dataset.export", has_role(Role.LEAD))
 declare("ledger.export", has_role(Role.LEAD))
 
 
