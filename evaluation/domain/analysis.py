@@ -1,0 +1,154 @@
+"""The declared word analyser, and one table of word positions per corpus.
+
+A *word* is a maximal run of letters, digits, underscores and combining marks (Unicode as Python knows it; its version
+is in the manifest). Because a word is a maximal run, analysing any slice of a source gives the whole words inside the
+slice plus, where its edges fall inside a word, the fragments left there: exactly what an index of that slice would
+hold. Words are lower-cased to make terms; the source is never changed. A term shorter than `min_length` code points,
+or in the stop list, is dropped, words and fragments alike.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+import numpy as np
+
+from evaluation.domain.chunk_id import digest_of
+from evaluation.domain.frozen import Document
+from evaluation.domain.tokens import IntArray, code_point_starts
+
+
+class AnalyserError(ValueError):
+    """An analyser configuration that cannot be used."""
+
+
+@cache
+def _word_pattern() -> re.Pattern[str]:
+    """Runs of `\\w` and combining marks; `\\w` alone leaves marks out and breaks Devanagari and NFD words."""
+    ranges: list[str] = []
+    start = previous = -2
+    for point in range(0x300, sys.maxunicode + 1):
+        if not unicodedata.category(chr(point)).startswith("M"):
+            continue
+        if point != previous + 1:
+            if start >= 0:
+                ranges.append(f"{chr(start)}-{chr(previous)}")
+            start = point
+        previous = point
+    ranges.append(f"{chr(start)}-{chr(previous)}")
+    return re.compile(rf"[\w{''.join(ranges)}]+")
+
+
+@dataclass(frozen=True)
+class Analyser:
+    """Turns text into terms. `stop_words` are compared after lower-casing."""
+
+    stop_words: frozenset[str] = frozenset()
+    min_length: int = 2
+
+    def __post_init__(self) -> None:
+        if isinstance(self.min_length, bool) or self.min_length < 1:
+            raise AnalyserError(f"analyser: min_length must be at least 1, got {self.min_length!r}")
+        folded = {word for word in self.stop_words if word != word.lower()}
+        if folded:
+            raise AnalyserError(f"analyser: write stop words in lower case, got {sorted(folded)}")
+
+    @property
+    def description(self) -> dict[str, str | int]:
+        """What it is, in canonical values; the stop words by digest and number."""
+        return {
+            "analyser": "words",
+            "version": "1",
+            "unicode": unicodedata.unidata_version,
+            "min_length": self.min_length,
+            "stop_words": len(self.stop_words),
+            "stop_words_digest": digest_of("stop-words", sorted(self.stop_words)),
+        }
+
+    def runs(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """Every word as (start, end, word) in code points, before anything is dropped."""
+        for match in _word_pattern().finditer(text):
+            yield match.start(), match.end(), match.group()
+
+    def term(self, word: str) -> str | None:
+        """The term of a word or fragment, None when it is dropped."""
+        folded = word.lower()
+        if len(folded) < self.min_length or folded in self.stop_words:
+            return None
+        return folded
+
+    def terms(self, text: str) -> list[str]:
+        """Terms of `text` in order, repetitions kept."""
+        return [term for match in _word_pattern().finditer(text) if (term := self.term(match.group())) is not None]
+
+
+@dataclass(frozen=True)
+class PositionalTable:
+    """All words of a corpus on one byte axis (documents one after the other), words in order of position.
+
+    `start`, `end` (bytes) and `term` (−1 when dropped) have one entry per word. `kept_*` are the same for the words
+    that are terms; `postings[pointer[t]:pointer[t+1]]` are positions into `kept_*` of term t. `vocabulary` numbers
+    terms in order of first occurrence.
+    """
+
+    base: IntArray
+    start: IntArray
+    end: IntArray
+    kept_start: IntArray
+    kept_end: IntArray
+    postings: IntArray
+    pointer: IntArray
+    vocabulary: Mapping[str, int] = field(repr=False)
+
+    @property
+    def terms(self) -> int:
+        """Number of different terms."""
+        return len(self.vocabulary)
+
+    def occurrences(self, term: int) -> IntArray:
+        """Positions into `kept_start` and `kept_end` where a term stands."""
+        return self.postings[int(self.pointer[term]) : int(self.pointer[term + 1])]
+
+
+def positional_table(documents: Sequence[Document], analyser: Analyser) -> PositionalTable:
+    """Analyse every document once. Linear in the text; nothing in it depends on an arm or a phase."""
+    sizes = np.array([len(document.content) for document in documents], dtype=np.int64)
+    base = np.concatenate(([0], np.cumsum(sizes)))[:-1].astype(np.int64) if sizes.size else np.zeros(0, dtype=np.int64)
+    vocabulary: dict[str, int] = {}
+    number: dict[str, int] = {}  # surface form → term, so that each is lower-cased and looked up once
+    starts: list[IntArray] = []
+    ends: list[IntArray] = []
+    terms: list[IntArray] = []
+    for document, offset in zip(documents, base.tolist(), strict=True):
+        text = document.content.decode("utf-8")
+        begun: list[int] = []
+        ended: list[int] = []
+        found: list[int] = []
+        for first, last, word in analyser.runs(text):
+            begun.append(first)
+            ended.append(last)
+            known = number.get(word)
+            if known is None:
+                term = analyser.term(word)
+                known = -1 if term is None else vocabulary.setdefault(term, len(vocabulary))
+                number[word] = known
+            found.append(known)
+        first_points = np.array(begun, dtype=np.int64)
+        last_points = np.array(ended, dtype=np.int64)
+        if not document.content.isascii():
+            points = code_point_starts(document.content)
+            first_points, last_points = points[first_points], points[last_points]
+        starts.append(first_points + offset)
+        ends.append(last_points + offset)
+        terms.append(np.array(found, dtype=np.int64))
+    none = [np.zeros(0, dtype=np.int64)]
+    start, end, term_of = (np.concatenate(part or none) for part in (starts, ends, terms))
+    kept = term_of >= 0
+    order = np.argsort(term_of[kept], kind="stable").astype(np.int64)
+    pointer = np.concatenate(([0], np.cumsum(np.bincount(term_of[kept], minlength=len(vocabulary))))).astype(np.int64)
+    return PositionalTable(base, start, end, start[kept], end[kept], order, pointer, vocabulary)

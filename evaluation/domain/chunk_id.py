@@ -1,0 +1,55 @@
+"""Identities that do not depend on a chunk's text: equal clauses in two places or versions stay two chunks."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+
+from evaluation.domain.chunks import CorpusChunks
+from evaluation.domain.frozen import Document
+
+
+def _field(value: str | int) -> bytes:
+    """One value, with its type and length in front, so that no two lists of values share an encoding."""
+    raw = value.encode("utf-8") if isinstance(value, str) else b"%d" % value
+    return (b"s" if isinstance(value, str) else b"i") + b"%d:" % len(raw) + raw
+
+
+def digest_of(kind: str, values: Iterable[str | int]) -> str:
+    """Hex SHA-256 over a kind and a list of strings and integers, length-prefixed."""
+    state = hashlib.sha256(_field(kind))
+    for value in values:
+        state.update(_field(value))
+    return state.hexdigest()
+
+
+def corpus_digest(documents: Iterable[Document]) -> str:
+    """Identity of a corpus: id, version, bytes, dates and access rules of every document, in any order."""
+    rows: list[str] = []
+    for doc in documents:
+        values: list[str | int] = [doc.document_id, doc.version_label, doc.digest, doc.observation_date.isoformat()]
+        values += [str(doc.effective_from or ""), str(doc.effective_to or ""), doc.media_type, doc.locale, doc.tenant]
+        values += [doc.supersedes or "", len(doc.access_labels), *sorted(doc.access_labels)]
+        for item in sorted(doc.access_ranges, key=lambda r: (r.start, r.end, sorted(r.labels))):
+            values += [item.start, item.end, len(item.labels), *sorted(item.labels)]
+        rows.append(digest_of("document", values))
+    return digest_of("corpus", sorted(rows))
+
+
+def transformation_version(description: Mapping[str, str | int], tokenizer_digest: str) -> str:
+    """Identity of what turns a source into chunks: segmenter, its configuration and the tokenizer; not the phase."""
+    values: list[str | int] = [tokenizer_digest]
+    for key in sorted(description):
+        values += [key, description[key]]
+    return digest_of("transformation", values)
+
+
+def chunk_id(corpus: str, document: Document, interval: tuple[int, int], transformation: str) -> str:
+    """Stable id of one chunk: hash of corpus digest, document and version, byte offsets, transformation version."""
+    return digest_of("chunk", (corpus, document.document_id, document.digest, *interval, transformation))
+
+
+def chunk_ids(corpus: str, documents: tuple[Document, ...], chunks: CorpusChunks, transformation: str) -> list[str]:
+    """`chunk_id` of every chunk, in order."""
+    places = zip(chunks.document.tolist(), chunks.start.tolist(), chunks.end.tolist(), strict=True)
+    return [chunk_id(corpus, documents[doc], (start, end), transformation) for doc, start, end in places]

@@ -1,0 +1,126 @@
+"""Chunks as arithmetic on token offsets, held as arrays; no chunk text is ever copied or searched for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from evaluation.domain.frozen import Document
+from evaluation.domain.tokens import IntArray, TokenizedText
+
+#: What a segmenter without phases says of itself: one observation however often it is shown.
+UNSHIFTED_CONTROL = "unshifted control"
+
+
+@dataclass(frozen=True)
+class ChunkTable:
+    """Chunks of one document in source order; every array has one entry per chunk unless said otherwise.
+
+    `core_start`, `core_end`, `end` are byte offsets (a chunk is `[core_start, end)`); `token_start`,
+    `token_core_end`, `token_end` the token indices they came from. `cut_tokens` and `cut_bytes` list every interior
+    cut as realised (after moving back to a code point); `empty_cores` the cores, by index, that snapped to nothing
+    and yielded no chunk; `dropped_tails` how many contained tails a declared rule removed.
+    """
+
+    core_start: IntArray
+    core_end: IntArray
+    end: IntArray
+    token_start: IntArray
+    token_core_end: IntArray
+    token_end: IntArray
+    cut_tokens: IntArray
+    cut_bytes: IntArray
+    empty_cores: IntArray
+    dropped_tails: int = 0
+
+    def __len__(self) -> int:
+        return int(self.core_start.size)
+
+    @property
+    def tokens(self) -> IntArray:
+        """Number of tokens in each chunk."""
+        return self.token_end - self.token_start
+
+
+@dataclass(frozen=True)
+class CorpusChunks:
+    """The chunks of a whole corpus, document after document in corpus order; `document` is each chunk's document index.
+
+    `start`, `end`, `core_end` are byte offsets in the document; `base` (one per document) places documents one after
+    the other so that `start + base[document]` increases strictly over the corpus.
+    """
+
+    document: IntArray
+    start: IntArray
+    core_end: IntArray
+    end: IntArray
+    token_start: IntArray
+    token_core_end: IntArray
+    token_end: IntArray
+    first: IntArray
+    base: IntArray
+    tables: tuple[ChunkTable, ...]
+
+    def __len__(self) -> int:
+        return int(self.start.size)
+
+    @property
+    def global_start(self) -> IntArray:
+        """Start of each chunk on the corpus-wide byte axis; strictly increasing."""
+        return self.start + self.base[self.document]
+
+    @property
+    def global_end(self) -> IntArray:
+        """End of each chunk on the corpus-wide byte axis; never decreasing."""
+        return self.end + self.base[self.document]
+
+
+class Segmenter(Protocol):
+    """Makes chunks. A segmenter without a meaningful shift declares `rule == UNSHIFTED_CONTROL` and a stride of 0."""
+
+    @property
+    def name(self) -> str:
+        """Name in the registry."""
+
+    @property
+    def version(self) -> str:
+        """Changes whenever the same configuration would give other chunks."""
+
+    @property
+    def stride(self) -> int:
+        """Number of phases it has; 0 for an unshifted control."""
+
+    @property
+    def rule(self) -> str:
+        """Its perturbation rule in words, for the manifest."""
+
+    def describe(self) -> dict[str, str | int]:
+        """Its configuration in canonical values, edge and tail policy included."""
+
+    def chunks(self, document: Document, tokenized: TokenizedText, phase: int | None) -> ChunkTable:
+        """Chunks of one document at `phase` (None only for an unshifted control)."""
+
+
+def join(tables: Sequence[ChunkTable], sizes: Sequence[int]) -> CorpusChunks:
+    """Put the chunk tables of all documents (with their byte sizes) on one axis, in the order given."""
+    counts = np.array([len(table) for table in tables], dtype=np.int64)
+    base = np.concatenate(([0], np.cumsum(np.asarray(sizes, dtype=np.int64))))[:-1] if len(sizes) else np.zeros(0)
+
+    def column(name: str) -> IntArray:
+        return np.concatenate([getattr(table, name) for table in tables] or [np.zeros(0, dtype=np.int64)])
+
+    return CorpusChunks(
+        document=np.repeat(np.arange(len(tables), dtype=np.int64), counts),
+        start=column("core_start"),
+        core_end=column("core_end"),
+        end=column("end"),
+        token_start=column("token_start"),
+        token_core_end=column("token_core_end"),
+        token_end=column("token_end"),
+        first=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
+        base=base.astype(np.int64),
+        tables=tuple(tables),
+    )
