@@ -1,0 +1,186 @@
+"""Cluster bootstrap through `scipy.stats.bootstrap`, batched to a bounded memory, honest about degenerate samples.
+
+What is resampled is the index of a cluster; every arm and phase of a question travels with it, so pairing across arms
+and phases is kept by construction. Cluster sums are integers and exact in float64 whatever the order of addition, so
+a seed gives the same numbers on every machine.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.domain.outcomes import Status
+from evaluation.domain.plan import Plan
+from evaluation.domain.plan_words import IntervalMethod, Multiplicity, ResamplingUnit, Sidedness
+
+type Numbers = NDArray[np.float64]
+type ClusterStatistic = Callable[[Numbers], Numbers]
+"""From cluster weights (B, C), how often each cluster was drawn, to values (B, K)."""
+
+BATCH_BYTES = 16_000_000
+DISTRIBUTION_BYTES = 8_000_000
+_SCIPY_METHOD = {IntervalMethod.PERCENTILE: "percentile", IntervalMethod.BASIC: "basic", IntervalMethod.BCA: "BCa"}
+
+
+@dataclass(frozen=True)
+class UncertaintyRule:
+    """How to make an interval. `comparisons` > 1 divides the allowed error (Bonferroni)."""
+
+    method: IntervalMethod = IntervalMethod.PERCENTILE
+    confidence: str = "0.95"
+    sidedness: Sidedness = Sidedness.ONE_SIDED
+    replicates: int = 4000
+    seed: int = 0
+    minimum_clusters: int = 10
+    comparisons: int = 1
+
+    @property
+    def alpha(self) -> float:
+        """Error allowed to each of the two bounds."""
+        error = 1 - Decimal(self.confidence)
+        if self.sidedness is Sidedness.TWO_SIDED:
+            error /= 2
+        return float(error / self.comparisons)
+
+
+def rule_of(plan: Plan) -> UncertaintyRule:
+    """Return the plan's rule; several candidates share the error when the plan corrects for them."""
+    stated = plan.statistics
+    corrected = stated.multiplicity is Multiplicity.BONFERRONI
+    return UncertaintyRule(
+        stated.interval,
+        stated.confidence,
+        stated.sidedness,
+        stated.replicates,
+        stated.seed,
+        stated.minimum_clusters,
+        max(1, len(plan.candidates)) if corrected else 1,
+    )
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What an interval is made of; printed beside every number."""
+
+    method: str
+    confidence: str
+    sidedness: Sidedness
+    replicates: int
+    seed: int
+    clusters: int
+    questions: int
+    comparisons: int = 1
+    unit: ResamplingUnit = ResamplingUnit.CLUSTER
+
+    def text(self) -> str:
+        """Return the one-line form."""
+        level = format((Decimal(self.confidence) * 100).normalize(), "f")
+        shared = f", error shared by {self.comparisons} comparisons" if self.comparisons > 1 else ""
+        drawn = f", {self.replicates} replicates, seed {self.seed}" if self.replicates else ""
+        return (
+            f"{self.method}, {level} % {self.sidedness}{shared}, {self.clusters} {self.unit}s of "
+            f"{self.questions} questions{drawn}"
+        )
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A point with bounds, or the reason why there are none.
+
+    UNDEFINED may still carry exact bounds (`exact`): every outcome was equal, and this is what so few clusters allow.
+    `note` says how a defined interval was treated. Numbers are rounded to six places, which is how gates read them.
+    """
+
+    point: float | None
+    lower: float | None
+    upper: float | None
+    status: Status
+    reason: str
+    signature: Signature
+    exact: bool = False
+    note: str = ""
+
+
+def six(value: float) -> float:
+    """Round to the six places that records keep, so that a decision can be recomputed from its record."""
+    return round(float(value), 6) + 0.0
+
+
+@dataclass(frozen=True)
+class Resampled:
+    """Bootstrap output per value: bounds of shape (K,), NaN where undefined, and how much the replicates spread."""
+
+    lower: Numbers
+    upper: Numbers
+    spread: Numbers
+    undefined: NDArray[np.int64]
+
+
+def resample(statistic: ClusterStatistic, clusters: int, width: int, rule: UncertaintyRule, values: int) -> Resampled:
+    """Bootstrap `values` statistics over at least two `clusters`; `width` is the number of columns touched per cluster.
+
+    One batch holds at most BATCH_BYTES, and values are taken in groups so that the kept replicates stay within
+    DISTRIBUTION_BYTES; every group sees the same draws, since each starts from the same seed.
+    """
+    group = max(1, DISTRIBUTION_BYTES // (8 * rule.replicates))
+    parts = [
+        _resample_group(statistic, clusters, width, rule, slice(start, min(start + group, values)))
+        for start in range(0, values, group)
+    ]
+    return Resampled(
+        np.concatenate([part.lower for part in parts]),
+        np.concatenate([part.upper for part in parts]),
+        np.concatenate([part.spread for part in parts]),
+        np.concatenate([part.undefined for part in parts]),
+    )
+
+
+def _resample_group(
+    statistic: ClusterStatistic, clusters: int, width: int, rule: UncertaintyRule, group: slice
+) -> Resampled:
+    from scipy.stats import bootstrap  # imported late: 1.5 s that no page without statistics should pay
+
+    def of_draws(draws: NDArray[np.float64], axis: int = -1) -> Numbers:
+        indices = np.moveaxis(draws, axis, -1)
+        flat = indices.reshape(-1, indices.shape[-1]).astype(np.intp)
+        found = statistic(_weights(flat, clusters))[:, group]
+        return np.ascontiguousarray(found.T).reshape((found.shape[1], *indices.shape[:-1]))
+
+    batch = max(1, BATCH_BYTES // (8 * (5 * clusters + 6 * width)))
+    with warnings.catch_warnings():
+        # Degenerate samples are judged below from the replicates themselves; SciPy's warning would say less.
+        warnings.simplefilter("ignore")
+        result = bootstrap(
+            (np.arange(clusters),),
+            of_draws,
+            vectorized=True,
+            axis=-1,
+            n_resamples=rule.replicates,
+            batch=min(batch, rule.replicates),
+            confidence_level=1 - 2 * rule.alpha,
+            method=_SCIPY_METHOD[rule.method],
+            rng=np.random.default_rng(rule.seed),
+        )
+    drawn = result.bootstrap_distribution
+    missing = np.isnan(drawn)
+    filled = np.where(missing, 0.0, drawn)
+    spread = np.where(missing.any(axis=-1), np.nan, np.ptp(filled, axis=-1))
+    return Resampled(
+        np.atleast_1d(result.confidence_interval.low),
+        np.atleast_1d(result.confidence_interval.high),
+        np.atleast_1d(spread),
+        np.atleast_1d(missing.sum(axis=-1)),
+    )
+
+
+def _weights(draws: NDArray[np.intp], clusters: int) -> Numbers:
+    """Count how often each cluster was drawn: (B, n) indices to (B, C) weights."""
+    rows = draws.shape[0]
+    shifted = draws + clusters * np.arange(rows)[:, None]
+    return np.bincount(shifted.ravel(), minlength=rows * clusters).reshape(rows, clusters).astype(np.float64)
