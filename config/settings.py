@@ -1,4 +1,4 @@
-"""Settings of the whole project. Every outside value comes through `config.environment` (documented in docs/settings.md)."""
+"""Settings of the project. Every outside value comes through `config.environment` (see docs/settings.md)."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "config.health.HealthMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.csp.ContentSecurityPolicyMiddleware",
@@ -80,7 +81,9 @@ TEMPLATES = [
 _SQLITE_OPTIONS = {
     "transaction_mode": "IMMEDIATE",
     "timeout": 20,
-    "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA recursive_triggers=ON; PRAGMA foreign_keys=ON;",
+    "init_command": (
+        "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA recursive_triggers=ON; PRAGMA foreign_keys=ON;"
+    ),
 }
 DATABASES = {"default": dj_database_url.parse(_database_url or f"sqlite:///{VAR / 'cutline.sqlite3'}")}
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
@@ -135,7 +138,9 @@ USE_I18N = True
 USE_TZ = True
 
 STATIC_URL = "static/"
-STATIC_ROOT = VAR / "static"
+STATIC_ROOT = Path(
+    environment.text("CUTLINE_STATIC", str(VAR / "static"), "Folder that `collectstatic` fills and the site serves.")
+)
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
@@ -185,13 +190,13 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1  # a ring taken by a busy child is a ring 
 # Acknowledged before it runs: a killed child then loses a ring and nothing else, the lease brings the cell back. With
 # late acks a worker whose broker goes away mid-task dies inside kombu.
 CELERY_TASK_ACKS_LATE = False
-# The last resort against a hanging cell. A task drains cells for at most WORK_SLICE_SECONDS and then lets go, so the limit
-# is about one cell; the soft one comes first and leaves time to write the failed attempt down.
+# The last resort against a hanging cell. A task drains cells for at most WORK_SLICE_SECONDS and then lets go, so the
+# limit is about one cell; the soft one comes first and leaves time to write the failed attempt down.
 CELERY_TASK_TIME_LIMIT = CELL_HARD_LIMIT_SECONDS
 CELERY_TASK_SOFT_TIME_LIMIT = CELL_HARD_LIMIT_SECONDS - 30
 WORK_SLICE_SECONDS = 30
 CELERY_BROKER_TRANSPORT_OPTIONS = {
-    # Longer than the hard limit, or Redis would deliver a running task a second time (check cutline.E201).
+    # Longer than the hard limit, or Redis would deliver a running task a second time (check cutline.E001).
     "visibility_timeout": CELL_HARD_LIMIT_SECONDS + 600,
     "socket_connect_timeout": 2,  # a dead broker holds up a commit hook this long, not half a minute
 }

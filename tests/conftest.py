@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import zlib
-from importlib.util import find_spec
 from collections.abc import Iterator
 from urllib.parse import quote
 
@@ -16,6 +15,7 @@ import pytest
 from django.db import connection
 from django.test import TransactionTestCase
 
+from ledger import triggers
 from tests.servers import addresses
 
 _BOTH = "CUTLINE_TEST_BOTH"
@@ -71,11 +71,7 @@ def flush_passes_triggers() -> Iterator[None]:
     original = TransactionTestCase._fixture_teardown
 
     def teardown(self: TransactionTestCase) -> None:
-        if find_spec("ledger.triggers") is None:
-            return original(self)
-        from ledger import triggers
-
-        with triggers.lifted():
+        with triggers.lifted(connection):
             original(self)
 
     TransactionTestCase._fixture_teardown = teardown
