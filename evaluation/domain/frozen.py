@@ -39,9 +39,9 @@ class Document:
     access_ranges: tuple[RestrictedRange, ...] = ()
 
     def in_force(self, as_of: date) -> bool:
-        """Whether this version is effective on `as_of`; `effective_from` and `effective_to` are both days it is in force."""
+        """Whether this version is effective on `as_of`; `effective_to` is the first day it no longer is."""
         return (self.effective_from is None or self.effective_from <= as_of) and (
-            self.effective_to is None or as_of <= self.effective_to
+            self.effective_to is None or as_of < self.effective_to
         )
 
 
