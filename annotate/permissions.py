@@ -1,8 +1,8 @@
 """The permission map: every action of Cutline, and the pure predicate that allows it.
 
 `evaluation.permissions` adds its own actions to the same map when Django starts. A route, an endpoint, a command and a
-task ask the same question, `require(actor, action)`; `tests/annotate/test_permission_matrix.py` walks every route against
-every role.
+task ask the same question, `require(actor, action)`; `test_permission_matrix.py` walks every route against every
+role.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ By = Person | Operator
 
 
 def actor_for(by: By, study: Study) -> Actor:
-    """Return what `by` is in `study`; a stranger and a deactivated person get no role. One query (none for OPERATOR)."""
+    """Return what `by` is in `study`; strangers and deactivated people get no role. One query (none for OPERATOR)."""
     if isinstance(by, Operator):
         return Actor(person_id=None, roles=frozenset({Role.LEAD}))
     if not by.is_active or by.pk is None:

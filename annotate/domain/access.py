@@ -56,7 +56,7 @@ def check_labels(values: object, where: str = "labels") -> frozenset[str]:
 def check_ranges(rows: Sequence[Sequence[object]], content: bytes, where: str = "access_ranges") -> list[LabelledRange]:
     """Return `[start, end, labels]` rows as sorted ranges of `content`.
 
-    Raises BadInput for a row of another shape, a span that is none (domain.spans.check_span) and a range without labels.
+    Raises BadInput for a row of another shape, a span that is none (`check_span`) and a range without labels.
     """
     ranges = []
     for number, row in enumerate(rows, 1):
