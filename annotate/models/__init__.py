@@ -8,7 +8,15 @@ from annotate.models.adjudication import (
     SpanDecision,
 )
 from annotate.models.fixtures import Fixture, FixtureSet, HeldOutOpening
-from annotate.models.passes import Assignment, ContractRevision, Mark, Pass, Submission, SupportSetRevision
+from annotate.models.passes import (
+    Assignment,
+    ContractRevision,
+    Mark,
+    Pass,
+    RefusedSave,
+    Submission,
+    SupportSetRevision,
+)
 from annotate.models.people import Membership, Person
 from annotate.models.questions import Question
 from annotate.models.sources import Source, SourceVersion
@@ -29,6 +37,7 @@ __all__ = [
     "Pass",
     "Person",
     "Question",
+    "RefusedSave",
     "Source",
     "SourceVersion",
     "SpanDecision",

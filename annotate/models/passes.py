@@ -161,3 +161,24 @@ class Submission(models.Model):
 
     def __str__(self) -> str:
         return f"submission {self.ordinal} of {self.work}"
+
+
+class RefusedSave(models.Model):
+    """A stale write, kept whole: somebody's text is never lost because another window was faster. Immutable."""
+
+    work = models.ForeignKey(Pass, on_delete=models.PROTECT, related_name="refused_saves")
+    expected_revision = models.PositiveIntegerField()
+    current_revision = models.PositiveIntegerField()
+    content = models.BinaryField()
+    digest = models.CharField(max_length=64)
+    saved_by = models.ForeignKey(Person, on_delete=models.PROTECT, related_name="+")
+    saved_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["work_id", "pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["work", "expected_revision", "digest"], name="refused_save_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"refused save of {self.work} at revision {self.expected_revision}"
