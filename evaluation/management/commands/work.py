@@ -1,0 +1,95 @@
+"""The embedded worker."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import time
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from types import FrameType
+from typing import Any
+
+from django.core.management.base import BaseCommand
+from django.db import OperationalError, connection
+
+from evaluation.services.work import drain
+
+logger = logging.getLogger(__name__)
+
+POLL_SECONDS = 0.5
+#: Pause after the database refused; long enough for a restart of it, short enough not to be noticed.
+TROUBLE_SECONDS = 5.0
+
+EXAMPLE = """
+Examples:
+  manage.py work            keep taking cells until SIGTERM or Ctrl-C
+  manage.py work --once     drain the queue and exit
+
+The database is the queue: start any number of these, on SQLite on one host, on PostgreSQL on any number of hosts.
+The first SIGTERM lets the cell in work finish; a second one gives it back to the queue at once.
+Exit code: 0 after a drained queue or a requested stop, 1 when the database could not be used (--once).
+"""
+
+
+class Command(BaseCommand):
+    """Takes cells from the database and computes them."""
+
+    help = "Take cells of running sweeps from the database and compute them."
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> Any:
+        """Show the examples as they are written."""
+        return super().create_parser(
+            prog_name, subcommand, epilog=EXAMPLE, formatter_class=RawDescriptionHelpFormatter, **kwargs
+        )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Add the options."""
+        parser.add_argument("--once", action="store_true", help="exit when no cell is left to take")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Work until told to stop."""
+        # Cells run one after another here; a tokenizer's own threads would only compete with other workers.
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+        stopping = _Stop()
+        name = f"work:{socket.gethostname()}:{os.getpid()}"
+        if options["once"]:
+            done = drain(name, stop=stopping)
+            self.stdout.write(f"{done.cells} cells")
+            return
+        self.stdout.write(f"{name} waits for cells")
+        cells = 0
+        while not stopping():
+            try:
+                cells += drain(name, stop=stopping).cells
+                pause = POLL_SECONDS
+            except OperationalError:
+                logger.exception("The database could not be used; trying again in %s s.", TROUBLE_SECONDS)
+                connection.close()
+                pause = TROUBLE_SECONDS
+            stopping.wait(pause)
+        self.stdout.write(f"{name} stopped after {cells} cells")
+
+
+class _Stop:
+    """Becomes true at the first SIGTERM or SIGINT; the second one ends the process."""
+
+    def __init__(self) -> None:
+        self._asked = False
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._handle)
+
+    def __call__(self) -> bool:
+        return self._asked
+
+    def wait(self, seconds: float) -> None:
+        """Sleep, but no longer than a tenth of a second beyond a request to stop."""
+        until = time.monotonic() + seconds
+        while not self._asked and time.monotonic() < until:
+            time.sleep(0.1)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self._asked:
+            raise SystemExit(128 + number)
+        self._asked = True

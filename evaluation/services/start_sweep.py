@@ -1,0 +1,132 @@
+"""Start the one run of a locked plan: cells in a random order of recorded seed, and the records that need no cell."""
+
+from __future__ import annotations
+
+import random
+import secrets
+
+from django.db import IntegrityError, transaction
+
+from annotate.domain.vocabulary import Partition
+from annotate.models import FixtureSet
+from annotate.permissions import By, actor_for, person_or_none, require
+from evaluation.models import Cell, Plan, Sweep
+from evaluation.services.arm_phases import arm_phases
+from evaluation.services.frozen_world import World, load_world
+from evaluation.services.pipeline_of import arm_settings
+from evaluation.services.population import block_count
+from evaluation.services.problems import Conflict, NothingToAsk, PlanNotLocked
+from evaluation.services.record_question import question_records
+from evaluation.services.ring import ring
+from ledger.services.append import append
+from ledger.services.results import put_results
+
+SWEEP_STARTED = "sweep.started"
+BLOCK_SIZE = 64
+
+
+def start_sweep(
+    *, by: By, plan: Plan, idempotency_key: str, seed: int | None = None, block_size: int = BLOCK_SIZE
+) -> Sweep:
+    """Create a sweep of `plan` with all its cells and ring for workers; the same key again returns the same sweep.
+
+    `seed` orders the cells (drawn and recorded when not given); results do not depend on it. `block_size` is how many
+    questions one cell asks.
+
+    Permission `sweep.start`. Raises PlanNotLocked, NothingToAsk for an empty population, Conflict for a key that
+    started another plan or a held-out partition opened as often as the plan allows, NotAllowed, and what loading the
+    world raises (a tokenizer that is not there, damaged text). Nothing is kept then.
+    """
+    require(actor_for(by, plan.study), "sweep.start")
+    if found := _started(plan, idempotency_key):
+        return found
+    if plan.locked_at is None:
+        raise PlanNotLocked(
+            f"The plan “{plan.name}” is not locked. Lock it first: a sweep may only follow a fixed plan."
+        )
+    world = load_world(plan)
+    if not world.questions:
+        raise NothingToAsk(
+            f"The fixture set “{plan.fixture_set.name}” has no question in the plan's partition "
+            f"({world.plan.population.partition}) and segments ({', '.join(world.plan.population.segments)}). "
+            "Freeze such questions, or write another plan."
+        )
+    try:
+        with transaction.atomic():
+            return _create(by, plan, world, idempotency_key, seed, block_size)
+    except IntegrityError:
+        # Two requests with one key at the same moment: the other one's sweep is the sweep.
+        if found := _started(plan, idempotency_key):
+            return found
+        raise
+
+
+def _started(plan: Plan, key: str) -> Sweep | None:
+    found = Sweep.objects.filter(idempotency_key=key).first()
+    if found is not None and found.plan_id != plan.pk:
+        raise Conflict(f"The key {key!r} started sweep {found.pk} of another plan. Use a new key for another sweep.")
+    return found
+
+
+def _create(by: By, plan: Plan, world: World, key: str, seed: int | None, block_size: int) -> Sweep:
+    # The fixture set's row orders sweeps and locks: whether a plan is post hoc is decided by who comes first.
+    fixture_set = FixtureSet.objects.select_for_update().get(pk=plan.fixture_set_id)
+    held_out = any(one.partition is Partition.HELD_OUT for one in world.questions)
+    if held_out:
+        _count_opening(by, plan, world, fixture_set)
+    seed = secrets.randbelow(2**63) if seed is None else seed
+    sweep = Sweep.objects.create(
+        plan=plan,
+        seed=seed,
+        block_size=block_size,
+        held_out=held_out,
+        idempotency_key=key,
+        started_by=person_or_none(by),
+    )
+    cells = _cells(sweep, world)
+    Cell.objects.bulk_create(cells, batch_size=500)
+    put_results(sweep.scope, question_records(plan.digest, world))
+    append(
+        SWEEP_STARTED,
+        {
+            "plan": plan.digest,
+            "fixture_set": fixture_set.digest,
+            "seed": str(seed),
+            "cells": len(cells),
+            "block_size": block_size,
+            "questions": len(world.questions),
+            "held_out": held_out,
+            "started_by": by.username,
+        },
+        scope=sweep.scope,
+    )
+    ring()
+    return sweep
+
+
+def _cells(sweep: Sweep, world: World) -> list[Cell]:
+    blocks = range(block_count(world.questions, sweep.block_size))
+    wanted = [
+        (arm.name, phase, block, repeat)
+        for arm in world.plan.arms
+        for phase in arm_phases(world.plan, arm_settings(arm), world.prepared, world.questions).runs
+        for block in blocks
+        for repeat in range(world.plan.generation.repeats)
+    ]
+    # Not for secrets: the order must be one that anybody can draw again from the recorded seed.
+    random.Random(sweep.seed).shuffle(wanted)  # noqa: S311
+    return [
+        Cell(sweep=sweep, arm=arm, phase=phase, block=block, repeat=repeat, position=position)
+        for position, (arm, phase, block, repeat) in enumerate(wanted)
+    ]
+
+
+def _count_opening(by: By, plan: Plan, world: World, fixture_set: FixtureSet) -> None:
+    allowed = world.plan.population.held_out_openings
+    used = Sweep.objects.filter(plan=plan, held_out=True).count()
+    if used >= allowed:
+        raise Conflict(
+            f"The plan “{plan.name}” may open the held-out partition {allowed} time(s) and has done so {used} time(s). "
+            "Look at the sweeps there are, or lock a new plan, which will be post hoc."
+        )
+    open_held_out(by=by, fixture_set=fixture_set, purpose=f"sweep of plan {plan.name} ({plan.digest[:12]})")
