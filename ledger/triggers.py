@@ -77,7 +77,9 @@ def protect(
     for name, rule in (("update", update), ("delete", delete)):
         if rule not in (NEVER, ALLOWED) and not (rule.startswith(WHEN) and rule.removeprefix(WHEN).strip()):
             raise ValueError(f"{name}={rule!r} of {model.__name__}: write 'never', 'allowed' or 'when:<condition>'.")
-    columns = {name: model._meta.get_field(name).column for name in (*mutable, *write_once)}
+    columns = {field.name: field.column for field in model._meta.concrete_fields}
+    if unknown := sorted({*mutable, *write_once} - columns.keys()):
+        raise ValueError(f"{model.__name__} has no column for {', '.join(unknown)}.")
     _protections[model._meta.label] = Protection(
         model=model,
         update=update,
@@ -217,8 +219,9 @@ def _function_stands(connection: BaseDatabaseWrapper) -> bool:
     return row is not None and row[0].strip() == _FUNCTION_BODY
 
 
-def reinstall(connection: BaseDatabaseWrapper, app_label: str | None = None) -> None:
+def reinstall(connection: BaseDatabaseWrapper | None = None, app_label: str | None = None) -> None:
     """Install every declared trigger whose table exists (of one app where named); those that stand are left alone."""
+    connection = connection or connections[DEFAULT_DB_ALIAS]
     todo = [
         trigger
         for protection in _present(connection)
@@ -249,8 +252,9 @@ def _drop(connection: BaseDatabaseWrapper, trigger: Trigger) -> str:
 
 
 @contextmanager
-def lifted(connection: BaseDatabaseWrapper) -> Iterator[None]:
-    """Take the triggers away inside a `with` block. For test teardown and tamper tests only."""
+def lifted(connection: BaseDatabaseWrapper | None = None) -> Iterator[None]:
+    """Take the triggers of a connection (the default one) away in a `with` block. For test teardown and tampering."""
+    connection = connection or connections[DEFAULT_DB_ALIAS]
     with connection.cursor() as cursor:
         for protection in _present(connection):
             for trigger in expected(connection, protection):

@@ -15,8 +15,8 @@ _STEP = re.compile(r"(?:\*|[A-Za-z0-9_\-]+)(?:\[\])*")
 
 
 def check_paths(paths: tuple[str, ...]) -> None:
-    """Raise ValueError for a path that cannot be read."""
-    if isinstance(paths, str):
+    """Raise ValueError for a path that cannot be read (a lone string in place of the tuple included)."""
+    if not isinstance(paths, tuple):
         raise ValueError(f"text_fields={paths!r}: give a tuple of paths.")
     for path in paths:
         if not all(_STEP.fullmatch(step) for step in path.split(".")):
@@ -46,22 +46,15 @@ def _parts(step: str) -> list[str]:
 def _replace(value: Any, steps: list[str], key: bytes) -> tuple[Any, int]:
     if value is None:
         return value, 0
-    first, rest = (steps[0], steps[1:]) if steps else ("", [])
-    if not first or not isinstance(value, list if first == "[]" else dict):
-        return ({MARK: keyed_digest(key, canonical_bytes(value))}, 1) if not _is_mark(value) else (value, 0)
-    if first == "[]":
-        pairs = [_replace(item, rest, key) for item in value]
+    if steps and steps[0] == "[]" and isinstance(value, list):
+        pairs = [_replace(item, steps[1:], key) for item in value]
         return [item for item, _ in pairs], sum(count for _, count in pairs)
-    if _is_mark(value):
-        return value, 0
-    names = list(value) if first == "*" else [first] if first in value else []
-    changed = dict(value)
-    total = 0
-    for name in names:
-        changed[name], count = _replace(value[name], rest, key)
-        total += count
-    return changed, total
-
-
-def _is_mark(value: Any) -> bool:
-    return isinstance(value, dict) and set(value) == {MARK}
+    if steps and steps[0] != "[]" and isinstance(value, dict):
+        names = list(value) if steps[0] == "*" else [steps[0]] if steps[0] in value else []
+        changed = dict(value)
+        total = 0
+        for name in names:
+            changed[name], count = _replace(value[name], steps[1:], key)
+            total += count
+        return changed, total
+    return {MARK: keyed_digest(key, canonical_bytes(value))}, 1

@@ -21,7 +21,7 @@ class LabelsField(models.JSONField):
     """A JSON array of labels to filter by; the bytes that are hashed stand in their own column."""
 
 
-class _LabelsLookup(Lookup):  # type: ignore[type-arg]
+class _LabelsLookup(Lookup[Any]):
     """Compares the column's array with a given set of labels."""
 
     prepare_rhs = False
@@ -38,17 +38,17 @@ class LabelsWithin(_LabelsLookup):
 
     lookup_name = "within"
 
-    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
+    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, tuple[Any, ...]]:
         """SQLite: no element of the column is missing from the given array."""
         column, params = self.process_lhs(compiler, connection)
         given = "SELECT value FROM json_each(%s)"
         sql = f"NOT EXISTS (SELECT 1 FROM json_each({column}) AS held WHERE held.value NOT IN ({given}))"  # noqa: S608
-        return sql, [*params, self._given()]
+        return sql, (*params, self._given())
 
-    def as_postgresql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
+    def as_postgresql(self, compiler: Any, connection: Any) -> tuple[str, tuple[Any, ...]]:
         """PostgreSQL: jsonb containment."""
         column, params = self.process_lhs(compiler, connection)
-        return f"{column} <@ %s::jsonb", [*params, self._given()]
+        return f"{column} <@ %s::jsonb", (*params, self._given())
 
 
 @LabelsField.register_lookup
@@ -57,14 +57,14 @@ class LabelsHold(_LabelsLookup):
 
     lookup_name = "hold"
 
-    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
+    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, tuple[Any, ...]]:
         """SQLite: no given label is missing from the column."""
         column, params = self.process_lhs(compiler, connection)
         held = f"SELECT value FROM json_each({column})"  # noqa: S608
         sql = f"NOT EXISTS (SELECT 1 FROM json_each(%s) AS given WHERE given.value NOT IN ({held}))"  # noqa: S608
-        return sql, [self._given(), *params]
+        return sql, (self._given(), *params)
 
-    def as_postgresql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
+    def as_postgresql(self, compiler: Any, connection: Any) -> tuple[str, tuple[Any, ...]]:
         """PostgreSQL: jsonb containment."""
         column, params = self.process_lhs(compiler, connection)
-        return f"{column} @> %s::jsonb", [*params, self._given()]
+        return f"{column} @> %s::jsonb", (*params, self._given())

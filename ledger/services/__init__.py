@@ -2,9 +2,13 @@
 
 from ledger.domain.chain import ExternalHead
 from ledger.domain.encoding import MAX_PAYLOAD_BYTES, PayloadTooLarge
+from ledger.domain.report import Report
 from ledger.services.append import LedgerError, append
+from ledger.services.export import export_bundle
 from ledger.services.results import ResultConflict, ResultEntry, ScopeSealed, put_results
 from ledger.services.seal import SEALED_KIND, seal
+from ledger.services.verify import verify
+from ledger.services.verify_bundle import verify_bundle
 
 __all__ = [
     "MAX_PAYLOAD_BYTES",
@@ -12,10 +16,14 @@ __all__ = [
     "ExternalHead",
     "LedgerError",
     "PayloadTooLarge",
+    "Report",
     "ResultConflict",
     "ResultEntry",
     "ScopeSealed",
     "append",
+    "export_bundle",
     "put_results",
     "seal",
+    "verify",
+    "verify_bundle",
 ]

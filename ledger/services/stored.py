@@ -6,7 +6,7 @@ as bytes and checked here; what cannot be read is listed in `problems`. Rows are
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -183,7 +183,9 @@ def head_row(alias: str) -> StoredHead | None:
     return StoredHead(row.integer("seq", found[0]), row.text("link", found[1]), tuple(row.problems))
 
 
-def records(alias: str, *, up_to: int | None = None, scopes: Sequence[str] | None = None) -> Iterator[StoredRecord]:
+def records(
+    alias: str, *, up_to: int | None = None, scopes: Sequence[str] | None = None
+) -> Generator[StoredRecord, None, None]:
     """Yield records in chain order: at most seq `up_to`, and only those of `scopes`, where given."""
     columns = _Columns(connections[alias].vendor)
     postgresql = columns.postgresql
@@ -211,7 +213,7 @@ def records(alias: str, *, up_to: int | None = None, scopes: Sequence[str] | Non
         )
 
 
-def results(alias: str, *, scopes: Sequence[str] | None = None) -> Iterator[StoredResult]:
+def results(alias: str, *, scopes: Sequence[str] | None = None) -> Generator[StoredResult, None, None]:
     """Yield results ordered by the UTF-8 bytes of scope, then key; only those of `scopes` where given."""
     columns = _Columns(connections[alias].vendor)
     where, params = _where([_among("scope", scopes)])
