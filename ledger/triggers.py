@@ -77,7 +77,7 @@ def protect(
     for name, rule in (("update", update), ("delete", delete)):
         if rule not in (NEVER, ALLOWED) and not (rule.startswith(WHEN) and rule.removeprefix(WHEN).strip()):
             raise ValueError(f"{name}={rule!r} of {model.__name__}: write 'never', 'allowed' or 'when:<condition>'.")
-    columns = {field.name: field.column for field in model._meta.concrete_fields}
+    columns = {field.name: field.column for field in model._meta.concrete_fields if field.column}
     if unknown := sorted({*mutable, *write_once} - columns.keys()):
         raise ValueError(f"{model.__name__} has no column for {', '.join(unknown)}.")
     _protections[model._meta.label] = Protection(

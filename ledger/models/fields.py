@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db import models
 from django.db.models.lookups import Lookup
+
+if TYPE_CHECKING:
+    _AnyLookup = Lookup[Any]
+else:
+    _AnyLookup = Lookup
 
 
 class BytesField(models.BinaryField):
@@ -21,7 +26,7 @@ class LabelsField(models.JSONField):
     """A JSON array of labels to filter by; the bytes that are hashed stand in their own column."""
 
 
-class _LabelsLookup(Lookup[Any]):
+class _LabelsLookup(_AnyLookup):
     """Compares the column's array with a given set of labels."""
 
     prepare_rhs = False
