@@ -17,6 +17,9 @@ VAR = Path(
 _database_url = environment.text(
     "DATABASE_URL", "", "PostgreSQL or SQLite address; unset means embedded SQLite in CUTLINE_VAR."
 )
+_pool = environment.flag(
+    "CUTLINE_DB_POOL", False, "1 pools PostgreSQL connections in a threaded web process (never in prefork workers)."
+)
 REDIS_URL = environment.text("REDIS_URL", "", "Valkey/Redis address; unset means no broker: the embedded worker polls.")
 EMBEDDED = not _database_url
 
@@ -88,9 +91,7 @@ _SQLITE_OPTIONS = {
 DATABASES = {"default": dj_database_url.parse(_database_url or f"sqlite:///{VAR / 'cutline.sqlite3'}")}
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     DATABASES["default"]["OPTIONS"] = dict(_SQLITE_OPTIONS)
-elif environment.flag(
-    "CUTLINE_DB_POOL", False, "1 pools PostgreSQL connections in a threaded web process (never in prefork workers)."
-):
+elif _pool:
     # psycopg's pool refuses persistent Django connections: the two settings live here, together.
     DATABASES["default"]["CONN_MAX_AGE"] = 0
     DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {"min_size": 1, "max_size": 8}
