@@ -27,11 +27,11 @@ _MARKS = {
 
 
 class Run(NamedTuple):
-    """`count` characters in a row that all take `child_step` bytes in the child and `parent_step` in the parent."""
+    """`characters` in a row that all take `child_step` bytes in the child and `parent_step` in the parent."""
 
     child: int
     parent: int
-    count: int
+    characters: int
     child_step: int
     parent_step: int
 
@@ -85,15 +85,15 @@ def to_parent(runs: Sequence[Sequence[int]], span: ByteSpan) -> ByteSpan:
 
 def _parent_of(runs: Sequence[Sequence[int]], position: int) -> int:
     index = max(bisect_right([run[0] for run in runs], position) - 1, 0)
-    child, parent, count, child_step, parent_step = runs[index]
+    child, parent, characters, child_step, parent_step = runs[index]
     steps, rest = divmod(position - child, child_step)
-    if rest or not 0 <= steps <= count:
+    if rest or not 0 <= steps <= characters:
         raise BadInput(f"byte {position}", "it is no boundary of the derived text", "Use a character boundary of it.")
     return parent + steps * parent_step
 
 
 def lineage_row(made: Transcoded, parent_bytes: str) -> dict[str, Any]:
-    """Return what a derived version stores; `parent_bytes` are the original bytes in base64, so it can be made again."""
+    """Return what a derived version stores; `parent_bytes` are the original bytes in base64, to make it again from."""
     return {
         "parent": made.parent,
         "parent_bytes": parent_bytes,

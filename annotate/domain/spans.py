@@ -184,13 +184,18 @@ def accept_text(data: bytes, where: str, max_bytes: int) -> str:
     """Return the text of a source; raises EncodingRefused when it is empty, longer than `max_bytes` or not UTF-8."""
     if not data:
         raise EncodingRefused(where, "the file is empty", "Import a file with text, or leave it out.")
-    if len(data) > max_bytes:
+    check_size(len(data), where, max_bytes)
+    return decode_utf8_or_refuse(data, where)
+
+
+def check_size(length: int, where: str, max_bytes: int) -> None:
+    """Raise EncodingRefused when `length` bytes are more than `max_bytes`; usable before a file is read."""
+    if length > max_bytes:
         raise EncodingRefused(
             where,
-            f"it has {len(data)} bytes, more than the limit of {max_bytes}",
+            f"it has {length} bytes, more than the limit of {max_bytes}",
             "Split the document, or raise CUTLINE_MAX_SOURCE_BYTES.",
         )
-    return decode_utf8_or_refuse(data, where)
 
 
 def _whole(value: object, name: str) -> int:
