@@ -7,3 +7,12 @@ class AnnotateConfig(AppConfig):
     """See docs/architecture.md for what lives in this app."""
 
     name = "annotate"
+
+    def ready(self) -> None:
+        """Protect what never changes, and tell the ledger how to check its records."""
+        from annotate import verifiers
+        from annotate.models import SourceVersion
+        from ledger import triggers
+
+        triggers.protect(SourceVersion)
+        verifiers.register_all()

@@ -7,10 +7,11 @@ was recorded. `by` is the only member that is not rebuilt: it names who acted.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 from annotate.domain.scopes import study_scope
-from annotate.models import AdjudicatedResult, Membership, Person, Question, SourceVersion, Study
+from annotate.models import AdjudicatedResult, Assignment, Membership, Person, Question, SourceVersion, Study
 from annotate.permissions import By
 from ledger.domain.canonical import canonical_bytes
 from ledger.models import Record
@@ -130,15 +131,31 @@ def record_source(version: SourceVersion, by: By) -> Record:
 
 
 def record_question(question: Question, by: By) -> Record:
-    """Append that a question was written, or written anew before anybody submitted a pass on it."""
+    """Append that a question was written, or written anew before anybody submitted a pass on it.
+
+    The record carries the labels of the question's reader.
+    """
     payload = {**question_payload(question), "by": by.username}
-    return append(QUESTION_WRITTEN, payload, study_scope(question.study.slug))
+    return append(QUESTION_WRITTEN, payload, study_scope(question.study.slug), sorted(question.reader_labels))
+
+
+def record_assignments(study: Study, made: Sequence[Assignment], by: By) -> Record:
+    """Append who was given which slot of which question, one record for all."""
+    payload = {
+        "study": study.slug,
+        "assigned": [
+            {"question": item.question.key, "slot": item.slot, "annotator": item.annotator.username} for item in made
+        ],
+        "by": by.username,
+    }
+    return append(QUESTION_ASSIGNED, payload, study_scope(study.slug))
 
 
 def record_result(result: AdjudicatedResult, by: By) -> Record:
     """Append that a settled result came with an import."""
     payload = {**result_payload(result), "by": by.username}
-    return append(RESULT_IMPORTED, payload, study_scope(result.question.study.slug))
+    labels = sorted(result.question.reader_labels)
+    return append(RESULT_IMPORTED, payload, study_scope(result.question.study.slug), labels)
 
 
 def _day(day: Any) -> str | None:

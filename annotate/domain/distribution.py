@@ -23,8 +23,8 @@ def distribute(
     """Return (question key, slot) → person for every slot that can be filled, and the keys where one cannot.
 
     `load` counts what each person holds already. The least loaded eligible person is taken, ties by name; questions
-    with the fewest eligible people go first, so that a scarce clearance is not spent elsewhere. The first slot alternates
-    with the load, since a person always in slot 1 could be told apart by it.
+    with the fewest eligible people go first, so that a scarce clearance is not spent elsewhere. The slots alternate
+    from question to question, since a person always in slot 1 could be told apart by it.
     """
     counts = dict(load)
     taken: dict[tuple[str, int], str] = {}

@@ -9,13 +9,11 @@ from django.db import IntegrityError, transaction
 from annotate.domain.access import may_read
 from annotate.domain.distribution import SLOTS, OpenQuestion, distribute
 from annotate.domain.errors import BadInput
-from annotate.domain.scopes import study_scope
 from annotate.domain.vocabulary import Role
 from annotate.models import Assignment, Membership, Person, Question, Study
 from annotate.permissions import By
-from annotate.records import QUESTION_ASSIGNED
+from annotate.records import record_assignments
 from annotate.services.writing import authorise
-from ledger.services import append
 
 
 def assign_questions(
@@ -61,23 +59,12 @@ def assign_questions(
                 ]
             )
             if made:
-                _record(study, made, by)
+                record_assignments(study, made, by)
             return made
     except IntegrityError as error:
         raise BadInput(
             f"study {study.slug}", "somebody else assigned the same question meanwhile", "Look again and repeat."
         ) from error
-
-
-def _record(study: Study, made: Sequence[Assignment], by: By) -> None:
-    payload = {
-        "study": study.slug,
-        "assigned": [
-            {"question": item.question.key, "slot": item.slot, "annotator": item.annotator.username} for item in made
-        ],
-        "by": by.username,
-    }
-    append(QUESTION_ASSIGNED, payload, study_scope(study.slug))
 
 
 def _clearances(study: Study, people: dict[str, Person]) -> dict[str, set[str]]:

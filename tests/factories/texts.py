@@ -1,4 +1,4 @@
-"""Sources, versions, questions and assignments, made straight in the tables: no service, no permission, no ledger."""
+"""Sources, versions, questions and assignments, made straight in the tables with their ledger records."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from itertools import count
 
+from django.db import transaction
+
+from annotate import records
 from annotate.models import Assignment, Person, Question, Source, SourceVersion, Study
+from annotate.permissions import OPERATOR
 from tests.factories.studies import make_study
 
 _numbers = count(1)
@@ -39,27 +43,36 @@ def make_source_version(
 ) -> SourceVersion:
     """Return a new version of `source`, or of a new source of `study`; a str is stored as its UTF-8 bytes."""
     data = content.encode() if isinstance(content, str) else content
-    return SourceVersion.objects.create(
-        source=source or make_source(study, document_id),
-        content=data,
-        sha256=hashlib.sha256(data).hexdigest(),
-        byte_length=len(data),
-        version_label=version_label or f"v{next(_numbers)}",
-        observation_date=observation_date,
-        access_labels=sorted(access_labels),
-        access_ranges=[[start, end, sorted(labels)] for start, end, labels in access_ranges],
-        **fields,
-    )
+    with transaction.atomic():
+        version = SourceVersion.objects.create(
+            source=source or make_source(study, document_id),
+            content=data,
+            sha256=hashlib.sha256(data).hexdigest(),
+            byte_length=len(data),
+            version_label=version_label or f"v{next(_numbers)}",
+            observation_date=observation_date,
+            access_labels=sorted(access_labels),
+            access_ranges=[[start, end, sorted(labels)] for start, end, labels in access_ranges],
+            **fields,
+        )
+        records.record_source(version, OPERATOR)
+    return version
 
 
 def make_question(study: Study | None = None, key: str = "", text: str = "", **fields: object) -> Question:
     """Return a new question, asked as of `DAY` by a reader without labels unless `fields` say otherwise."""
     key = key or f"q-{next(_numbers):04d}"
-    return Question.objects.create(
-        study=study or make_study(), key=key, text=text or f"What does {key} ask?", **{"as_of": DAY, **fields}
-    )
+    with transaction.atomic():
+        question = Question.objects.create(
+            study=study or make_study(), key=key, text=text or f"What does {key} ask?", **{"as_of": DAY, **fields}
+        )
+        records.record_question(question, OPERATOR)
+    return question
 
 
 def make_assignment(question: Question, annotator: Person, slot: int = 1, **fields: object) -> Assignment:
     """Return slot 1 or 2 of `question`, held by `annotator`."""
-    return Assignment.objects.create(question=question, annotator=annotator, slot=slot, **fields)
+    with transaction.atomic():
+        assignment = Assignment.objects.create(question=question, annotator=annotator, slot=slot, **fields)
+        records.record_assignments(question.study, [assignment], OPERATOR)
+    return assignment
