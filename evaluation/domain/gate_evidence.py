@@ -101,7 +101,7 @@ def total_usage(runs: PhaseRuns) -> Usage:
 class VetoEvidence:
     """Counts over every run of the candidate, both samples; ids of the questions behind each.
 
-    `leaks` counts restricted bytes' arrivals at any consumer, `superseded` packed evidence that was not in force.
+    `leaks` counts restricted bytes' arrivals at any consumer, `superseded` units there that were not in force.
     `missed_mandatory` are mandatory questions the baseline supported at a shared phase and the candidate did not.
     `clusters` are the independent observations behind an observed zero, `mandatory_clusters` those among mandatory
     questions.
@@ -121,7 +121,7 @@ def veto_evidence(baseline: PhaseRuns, candidate: PhaseRuns) -> VetoEvidence:
     """Count what vetoes read, from the runs of the primary view in every shared phase."""
     runs = [run for column in candidate.values() for run in column]
     leaks = [(question.question_id, sum(outcome.leaks.values())) for question, outcome in runs]
-    stale = [(question.question_id, outcome.superseded.get(Stage.PACKED, 0)) for question, outcome in runs]
+    stale = [(question.question_id, sum(outcome.superseded.values())) for question, outcome in runs]
     missed: set[str] = set()
     for label in candidate:
         before = _mandatory_support(baseline.get(label, ()))

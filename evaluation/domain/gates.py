@@ -18,7 +18,7 @@ from evaluation.domain.phase_matrix import PhaseMatrix
 from evaluation.domain.plan import Gate, Plan
 from evaluation.domain.plan_words import Crossing, GateKind, GateStatistic, InsufficientEvidence, MetricName
 from evaluation.domain.resampling import Estimate, UncertaintyRule, rule_of
-from evaluation.domain.statistics import PhaseEstimate, arm_mean, paired_mean, paired_phases
+from evaluation.domain.statistics import arm_mean, paired_mean, paired_phases
 
 type Number = str | int
 
@@ -337,6 +337,3 @@ def _decimal(value: object) -> Decimal | None:
 
 def _text(value: Decimal) -> str:
     return format(value, "f")
-
-
-__all__ = ["GateOutcome", "GateReading", "PhaseEstimate", "judge", "read_gate", "read_gates", "read_resources"]

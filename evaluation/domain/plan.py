@@ -41,6 +41,9 @@ from evaluation.domain.plan_words import (
     VerdictSource,
 )
 
+LABEL_PARTS = frozenset({"rank", "title", "citation"})
+"""What a unit's label in the prompt may be made of."""
+
 DecimalText = NewType("DecimalText", str)
 """A decimal number in its shortest plain notation, e.g. "0.1", "12", "-0.05"."""
 
@@ -97,9 +100,14 @@ class Budget:
                 f"Use one of {', '.join(map(str, self.evidence_tokens))}.",
             )
         try:
-            list(string.Formatter().parse(self.label_format))
+            used = {name for _, name, _, _ in string.Formatter().parse(self.label_format) if name is not None}
         except ValueError as error:
             yield ("label_format", f"is not a format: {error}.", "Double the braces meant as text.")
+            return
+        unknown = sorted(used - LABEL_PARTS)
+        if unknown:
+            known = ", ".join(f"{{{name}}}" for name in sorted(LABEL_PARTS))
+            yield ("label_format", f"asks for the unknown part {{{unknown[0]}}}.", f"A label may hold {known}.")
 
 
 @dataclass(frozen=True)
