@@ -21,7 +21,7 @@ atexit.register(shutil.rmtree, TEST_VAR, ignore_errors=True)
 if given := os.environ.pop("DATABASE_URL", ""):
     os.environ.setdefault(addresses.POSTGRES, given)
 if given := os.environ.pop("REDIS_URL", ""):
-    os.environ.setdefault(addresses.VALKEY, given.rstrip("/"))
+    os.environ.setdefault(addresses.VALKEY, given)
 
 os.environ |= {
     "CUTLINE_VAR": str(TEST_VAR),

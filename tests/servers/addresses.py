@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import atexit
 import os
+from urllib.parse import urlsplit
 
 POSTGRES, VALKEY = "CUTLINE_TEST_POSTGRES", "CUTLINE_TEST_VALKEY"
 DATABASES = ("sqlite", "postgres")
@@ -37,11 +38,11 @@ def postgres_url() -> str:
 
 
 def valkey_url() -> str:
-    """Return the Valkey address of this run, a database number for each side; the first call starts the server."""
+    """Return the Valkey address of this run, starting the server at the first call: database 0 for SQLite, else 1."""
     if VALKEY not in os.environ:
         from tests.servers.valkey import ValkeyServer
 
         server = ValkeyServer()
         atexit.register(server.stop)
         os.environ[VALKEY] = server.url
-    return f"{os.environ[VALKEY]}/{DATABASES.index(chosen_database())}"
+    return urlsplit(os.environ[VALKEY])._replace(path=f"/{DATABASES.index(chosen_database())}").geturl()

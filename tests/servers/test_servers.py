@@ -1,6 +1,7 @@
 """The ground itself: each side tests on the database it says, on servers of its own."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -61,13 +62,16 @@ def test_child_process_sees_rows_of_the_test_database(process_environment: dict[
 def test_server_dies_with_a_killed_run(server: str) -> None:
     module, name = server.split(".")
     code = f"from tests.servers.{module} import {name} as Server; import time; "
-    code += "server = Server(); print(server.port, flush=True); time.sleep(60)"
+    code += "server = Server(); print(server.port, server.folder, flush=True); time.sleep(60)"
     with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True) as run:
         assert run.stdout is not None
-        port = int(run.stdout.readline())
+        words = run.stdout.readline().split()
+        port, folder = int(words[0]), Path(words[1])
         assert listens(port)
         os.kill(run.pid, signal.SIGKILL)
     deadline = time.monotonic() + 10
     while listens(port):
         assert time.monotonic() < deadline, f"the server on port {port} outlived its run"
         time.sleep(0.05)
+    # What a killed run cannot do for itself.
+    shutil.rmtree(folder)

@@ -24,9 +24,9 @@ class ValkeyServer:
 
     def __init__(self) -> None:
         """Start; raises RuntimeError with the server's log where it does not come up."""
-        self._folder = Path(tempfile.mkdtemp(prefix="cutline-valkey-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="cutline-valkey-"))
         self.port = free_port()
-        log = self._folder / "server.log"
+        log = self.folder / "server.log"
         with log.open("wb") as output:
             self._process = subprocess.Popen(
                 [
@@ -40,7 +40,7 @@ class ValkeyServer:
                     "--appendonly",
                     "no",
                 ],
-                cwd=self._folder,
+                cwd=self.folder,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -68,4 +68,4 @@ class ValkeyServer:
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
