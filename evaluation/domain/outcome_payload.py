@@ -24,9 +24,10 @@ _PLAIN: tuple[str, ...] = (
     "denials",
     "citations_emitted",
     "citations_resolved",
+    "severed_spans",
 )
 _YES_NO: tuple[str, ...] = ("feasible", "answered", "citations_cover_support")
-_COUNTS: tuple[str, ...] = ("leaks", "superseded")
+_COUNTS: tuple[str, ...] = ("leaks", "superseded", "forbidden")
 _FLAGS: tuple[str, ...] = ("complete", "single_unit")
 
 

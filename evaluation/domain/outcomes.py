@@ -11,7 +11,7 @@ from enum import StrEnum
 
 
 class Stage(StrEnum):
-    """The pipeline's stages, in order. CHUNKED counts sets still inside one unit (the union is whole by construction)."""
+    """The pipeline's stages, in order. At CHUNKED the union is whole by construction; what counts there is single units."""
 
     CHUNKED = "chunked"
     CANDIDATES = "candidates"
@@ -55,8 +55,12 @@ class QuestionOutcome:
     """One question in one (arm, phase, view, repeat). Token counts are in the plan's tokenizer.
 
     `failed` holds the reason of an infrastructure failure ("" if none): the question then counts as a miss.
-    `lost_after` is the stage after which support was never complete again (None: complete when packed, or never complete
-    at all is `Stage.CANDIDATES`' predecessor: see the engine); `rank_of_completion` is 1-based, 0 when never complete.
+    `complete[CHUNKED]` is true whenever a readable set exists (the union of all chunks is the source); what that
+    stage can lose is `single_unit[CHUNKED]` and `severed_spans`, the spans a cut divides. `lost_after` is the stage
+    after which support was never complete again: None when it was complete in the prompt or had no readable set,
+    CHUNKED when no later stage ever held it. `rank_of_completion` is 1-based among the candidates, 0 when never
+    complete. `leaks`, `superseded` and `forbidden` (units that touch evidence marked as forbidden) list only stages
+    with a count above zero.
     """
 
     question_id: str
@@ -80,3 +84,5 @@ class QuestionOutcome:
     citations_emitted: int = 0
     citations_resolved: int = 0
     citations_cover_support: bool = False
+    severed_spans: int = 0
+    forbidden: dict[Stage, int] = field(default_factory=dict)
