@@ -1,0 +1,234 @@
+"""What an adjudicator sees: two passes as A and B, without names, and never a question they marked themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import F, Max, QuerySet
+
+from annotate.domain.access import LabelledRange, hidden_ranges, touches_hidden
+from annotate.domain.alignment import Alignment, align
+from annotate.domain.content import MarkedSpan, PassContent
+from annotate.domain.disagreements import Difference
+from annotate.domain.settle import Verdict, settle
+from annotate.domain.spans import ByteSpan
+from annotate.domain.vocabulary import (
+    SUGGESTED_SEGMENT,
+    Choice,
+    DependencyType,
+    DisagreementType,
+    ReasonCode,
+    Role,
+    Segment,
+)
+from annotate.models import (
+    AdjudicatedResult,
+    AdjudicationItem,
+    Assignment,
+    Decision,
+    Disagreement,
+    Person,
+    Question,
+    SourceVersion,
+    Study,
+)
+from annotate.permissions import Actor, NotAllowed, actor_for, require
+from annotate.records_passes import stored_value
+from annotate.selectors.passes import submitted_content
+
+SpanKey = tuple[str, int, int]
+
+
+class MarkedByYou(NotAllowed):
+    """Nobody adjudicates a question they marked."""
+
+    def __init__(self, action: str, actor: Actor) -> None:
+        super().__init__(action, actor)
+        self.args = (f"“{action}”: you marked this question yourself. Somebody else adjudicates it.",)
+
+
+@dataclass(frozen=True)
+class DecisionView:
+    """One decision as it was made; `value` only where it was edited."""
+
+    ordinal: int
+    choice: Choice
+    value: Any
+    reason_code: ReasonCode
+    reason: str
+    decided_by: str
+    decided_at: datetime
+
+
+@dataclass(frozen=True)
+class DifferenceView:
+    """One stored difference, the decision in force (None: open), and the earlier ones, oldest first."""
+
+    disagreement_id: int
+    position: int
+    difference: Difference
+    decision: DecisionView | None
+    earlier: tuple[DecisionView, ...]
+
+
+@dataclass(frozen=True)
+class ItemView:
+    """An item without names.
+
+    `quotes` has the text of every span by its bytes; None where the adjudicator may not read it. `waiting` says why
+    nothing can be decided now (empty: it can).
+    """
+
+    item_id: int
+    round: int
+    question: Question
+    a: PassContent
+    b: PassContent
+    alignment: Alignment
+    differences: tuple[DifferenceView, ...]
+    confirmed: DecisionView | None
+    result: AdjudicatedResult | None
+    quotes: dict[SpanKey, str | None]
+    waiting: str
+
+    @property
+    def open_count(self) -> int:
+        """Number of differences without a decision."""
+        return sum(view.decision is None for view in self.differences)
+
+
+def visible_items(person: Person, study: Study | None = None) -> QuerySet[AdjudicationItem]:
+    """Return the newest item of each question that `person` may adjudicate, by key."""
+    found = AdjudicationItem.objects.filter(
+        question__study__memberships__person_id=person.pk,
+        question__study__memberships__role=Role.ADJUDICATOR,
+        question__study__memberships__person__is_active=True,
+    ).exclude(question__assignments__annotator_id=person.pk)
+    if study is not None:
+        found = found.filter(question__study=study)
+    return (
+        found.alias(newest=Max("question__items__round"))
+        .filter(round=F("newest"))
+        .select_related("question__study")
+        .order_by("question__study_id", "question__key", "pk")
+    )
+
+
+def unsettled_items(person: Person, study: Study | None = None) -> QuerySet[AdjudicationItem]:
+    """Return those of `visible_items` that have no result yet."""
+    return visible_items(person, study).filter(results__isnull=True)
+
+
+def require_adjudicator(person: Person, item: AdjudicationItem, action: str) -> Actor:
+    """Return the actor; raises NotAllowed without the role, and for a question the person marked."""
+    actor = actor_for(person, item.question.study)
+    require(actor, action)
+    if Assignment.objects.filter(question_id=item.question_id, annotator_id=person.pk).exists():
+        raise MarkedByYou(action, actor)
+    return actor
+
+
+def waiting_for(item: AdjudicationItem) -> str:
+    """Return why nothing can be decided about this item now, or an empty string."""
+    if AdjudicationItem.objects.filter(question_id=item.question_id, round__gt=item.round).exists():
+        return "there is a newer round of this question"
+    states = Assignment.objects.filter(question_id=item.question_id).values_list("state", flat=True)
+    if any(state != Assignment.State.SUBMITTED for state in states):
+        return "a pass was returned and is not submitted again yet"
+    return ""
+
+
+def item_for(person: Person, item: AdjudicationItem) -> ItemView:
+    """Return the item as `person` sees it; raises NotAllowed as `require_adjudicator` does."""
+    actor = require_adjudicator(person, item, "item.view")
+    a, b = submitted_content(item.submission_a), submitted_content(item.submission_b)
+    decisions: dict[int | None, list[DecisionView]] = {}
+    for row in item.decisions.select_related("decided_by").order_by("ordinal"):
+        decisions.setdefault(row.disagreement_id, []).append(_decision(row))
+    views = []
+    for stored in item.disagreements.order_by("position"):
+        made = decisions.get(stored.pk, [])
+        views.append(
+            DifferenceView(
+                stored.pk, stored.position, difference_of(stored), made[-1] if made else None, tuple(made[:-1])
+            )
+        )
+    confirmations = decisions.get(None, [])
+    return ItemView(
+        item_id=item.pk,
+        round=item.round,
+        question=item.question,
+        a=a,
+        b=b,
+        alignment=align(a, b),
+        differences=tuple(views),
+        confirmed=confirmations[-1] if confirmations else None,
+        result=item.results.order_by("-ordinal").first(),
+        quotes=_quotes(actor, item.question.study, (*a.spans, *b.spans, *_decided_spans(views))),
+        waiting=waiting_for(item),
+    )
+
+
+def difference_of(row: Disagreement) -> Difference:
+    """Return a stored difference as a value."""
+    return Difference(DisagreementType(row.kind), row.subject, stored_value(row.value_a), stored_value(row.value_b))
+
+
+def verdicts_of(item: AdjudicationItem) -> dict[int, Verdict]:
+    """Return the decisions in force by the position of their difference."""
+    found: dict[int, Verdict] = {}
+    for row in item.decisions.exclude(disagreement=None).select_related("disagreement").order_by("ordinal"):
+        if row.disagreement is not None:
+            found[row.disagreement.position] = Verdict(Choice(row.choice), stored_value(row.value))
+    return found
+
+
+def settled_content(item: AdjudicationItem) -> PassContent:
+    """Return what the decisions in force make of the two passes; BadInputs naming the differences still open.
+
+    It may be incomplete; `pass_check.problems` says what is missing. Its span names are what `settle_item` asks about.
+    """
+    return settle(submitted_content(item.submission_a), submitted_content(item.submission_b), verdicts_of(item))
+
+
+def suggested_segment(content: PassContent) -> Segment:
+    """Return the segment suggested by a content; UNCLASSIFIED for a routine question, which a person classes."""
+    if content.contract.answerable is False:
+        return Segment.UNANSWERABLE_CONTROL
+    return SUGGESTED_SEGMENT.get(DependencyType(content.contract.dependency), Segment.UNCLASSIFIED)
+
+
+def _decision(row: Decision) -> DecisionView:
+    return DecisionView(
+        ordinal=row.ordinal,
+        choice=Choice(row.choice),
+        value=stored_value(row.value),
+        reason_code=ReasonCode(row.reason_code),
+        reason=row.reason,
+        decided_by=str(row.decided_by),
+        decided_at=row.decided_at,
+    )
+
+
+def _decided_spans(views: Iterable[DifferenceView]) -> Iterable[MarkedSpan]:
+    for view in views:
+        value = view.decision.value if view.decision else None
+        if isinstance(value, dict) and {"version", "start", "end"} <= value.keys():
+            yield MarkedSpan(value["version"], value["start"], value["end"], view.difference.subject)
+
+
+def _quotes(actor: Actor, study: Study, spans: Iterable[MarkedSpan]) -> dict[SpanKey, str | None]:
+    wanted = {span.bytes_key for span in spans}
+    versions = SourceVersion.objects.filter(source__study=study, sha256__in={key[0] for key in wanted})
+    quotes: dict[SpanKey, str | None] = dict.fromkeys(sorted(wanted))
+    for version in versions:
+        ranges = [LabelledRange(start, end, frozenset(labels)) for start, end, labels in version.access_ranges]
+        hidden = hidden_ranges(version.access_labels, ranges, actor.clearance, version.byte_length)
+        content = bytes(version.content)
+        for key in wanted:
+            if key[0] == version.sha256 and not touches_hidden(ByteSpan(key[1], key[2]), hidden):
+                quotes[key] = content[key[1] : key[2]].decode()
+    return quotes

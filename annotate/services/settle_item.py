@@ -1,0 +1,92 @@
+"""Settle an item: from its decisions to one adjudicated result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from django.db import transaction
+from django.db.models import Max
+
+from annotate.domain.conflicts import Conflict
+from annotate.domain.content import PassContent
+from annotate.domain.content_codec import content_payload
+from annotate.domain.errors import BadInput, BadInputs
+from annotate.domain.necessity import check_necessity, check_segment
+from annotate.domain.pass_check import check_complete
+from annotate.domain.vocabulary import Necessity, Segment
+from annotate.models import AdjudicatedResult, AdjudicationItem, Person, SpanDecision
+from annotate.records_passes import ITEM_SETTLED, record_in_study, settled_payload
+from annotate.selectors.adjudication import require_adjudicator, settled_content, waiting_for
+from annotate.services.writing import authorise
+from ledger.domain.canonical import canonical_bytes, digest
+
+
+def settle_item(
+    person: Person,
+    item: AdjudicationItem,
+    segment: Segment,
+    necessity: Mapping[str, tuple[Necessity, str]],
+) -> AdjudicatedResult:
+    """Store the settled content with its segment and, for every span of a support set, whether it is necessary and why.
+
+    The names in `necessity` are those of `selectors.adjudication.settled_content`. Settling the same again returns the
+    result there is; settling after new decisions makes the next ordinal, and earlier results stay.
+
+    Raises NotAllowed (own pass included), Conflict where the item waits, BadInputs: open differences, agreement not
+    confirmed, what the content lacks, a segment that does not fit, a span without a word or a reason.
+    """
+    authorise(person, item.question.study, "item.decide")
+    require_adjudicator(person, item, "item.decide")
+    with transaction.atomic():
+        held = (
+            AdjudicationItem.objects.select_for_update(of=("self",)).select_related("question__study").get(pk=item.pk)
+        )
+        if waiting := waiting_for(held):
+            raise Conflict("item", waiting, "Reload the page.")
+        content = _content(held)
+        segment = check_segment(content, segment)
+        spans = check_necessity(content, necessity)
+        data = canonical_bytes(content_payload(content))
+        last = held.results.order_by("-ordinal").first()
+        if last is not None and _same(last, digest(data), segment, spans):
+            return last
+        ordinal = (AdjudicatedResult.objects.filter(question=held.question).aggregate(n=Max("ordinal"))["n"] or 0) + 1
+        result = AdjudicatedResult.objects.create(
+            question=held.question,
+            item=held,
+            ordinal=ordinal,
+            segment=segment,
+            content=data,
+            digest=digest(data),
+            settled_by=person,
+        )
+        SpanDecision.objects.bulk_create(
+            SpanDecision(result=result, span_name=name, necessity=word, reason=reason)
+            for name, (word, reason) in sorted(spans.items())
+        )
+        record_in_study(ITEM_SETTLED, settled_payload(result), held.question)
+    return result
+
+
+def _content(item: AdjudicationItem) -> PassContent:
+    problems: list[BadInput] = []
+    content = PassContent()
+    if not item.decisions.filter(disagreement=None).exists():
+        problems.append(
+            BadInput("agreement", "what both passes say alike is not confirmed", "Look it over and confirm it.")
+        )
+    try:
+        content = settled_content(item)
+        check_complete(content, "settled content")
+    except BadInput as error:
+        problems.append(error)
+    if problems:
+        raise BadInputs("item", problems)
+    return content
+
+
+def _same(
+    result: AdjudicatedResult, content_digest: str, segment: Segment, spans: Mapping[str, tuple[Necessity, str]]
+) -> bool:
+    rows = {row.span_name: (Necessity(row.necessity), row.reason) for row in result.span_decisions.all()}
+    return result.digest == content_digest and result.segment == segment and rows == dict(spans)
