@@ -6,8 +6,10 @@ A variable that is set to something unusable stops the start with its name and w
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
+import tempfile
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
@@ -64,12 +66,13 @@ def secret_key(var: Path, *, embedded: bool) -> str:
             'python -c "import secrets; print(secrets.token_urlsafe(48))"'
         )
     path = var / "secret_key"
-    var.mkdir(parents=True, exist_ok=True)
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return path.read_text()
-    with os.fdopen(descriptor, "w") as file:
-        key = secrets.token_urlsafe(48)
-        file.write(key)
-    return key
+    if not path.exists():
+        var.mkdir(parents=True, exist_ok=True)
+        # Written aside and linked: of several first starts at once, one key wins and nobody reads half of it.
+        descriptor, own = tempfile.mkstemp(dir=var, prefix="secret_key.")
+        with os.fdopen(descriptor, "w") as file:
+            file.write(secrets.token_urlsafe(48))
+        with contextlib.suppress(FileExistsError):
+            os.link(own, path)
+        os.unlink(own)
+    return path.read_text()

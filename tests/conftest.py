@@ -14,9 +14,14 @@ from urllib.parse import quote
 import pytest
 from django.db import connection
 from django.test import TransactionTestCase
+from hypothesis import settings as hypothesis_settings
 
 from ledger import triggers
 from tests.servers import addresses
+
+# Two cores shared by two sides: a slow example says nothing about the code. In CI the same examples every time.
+hypothesis_settings.register_profile("suite", deadline=None, derandomize=bool(os.environ.get("CI")))
+hypothesis_settings.load_profile("suite")
 
 _BOTH = "CUTLINE_TEST_BOTH"
 # A test that reaches none of these (nor the django_db mark) cannot tell one database from the other.

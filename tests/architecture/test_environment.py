@@ -47,5 +47,5 @@ def test_numbered_checks_are_documented_and_used_once() -> None:
 def test_container_files_set_only_declared_variables() -> None:
     text = read(Path("docker-compose.yml")) + read(Path("Dockerfile"))
     named = set(re.findall(r"\b(CUTLINE_[A-Z_]+|DATABASE_URL|REDIS_URL)\b", text))
-    for_compose_itself = {"CUTLINE_PORT"}
+    for_compose_itself = {"CUTLINE_BIND"}
     assert named - for_compose_itself <= set(environment.DECLARED)
