@@ -97,11 +97,17 @@ class Reader:
 
     def __init__(self, known: KnownNames) -> None:
         self.known = known
-        self.problems: list[PlanProblem] = []
+        self.unreadable: list[PlanProblem] = []
+        self.faults: list[PlanProblem] = []
+
+    @property
+    def problems(self) -> tuple[PlanProblem, ...]:
+        """Everything found so far: what could not be read, and what was read but cannot stand."""
+        return (*self.unreadable, *self.faults)
 
     def refuse(self, where: str, what: str, mend: str) -> None:
-        """Note a fault and go on."""
-        self.problems.append(PlanProblem(where, what, mend))
+        """Note a value that cannot be read and go on."""
+        self.unreadable.append(PlanProblem(where, what, mend))
 
     def table[T](self, kind: type[T], data: object, where: str) -> T | None:
         """Read `data` as the dataclass `kind`; None when any part of it was refused."""
@@ -113,11 +119,8 @@ class Reader:
         for key in data:
             if key not in settings:
                 near = _nearest(key, settings)
-                self.refuse(
-                    _join(where, key),
-                    "is not a setting of a plan.",
-                    f"Did you mean “{near}”?" if near else f"Remove it; known here: {', '.join(sorted(settings))}.",
-                )
+                mend = f"Did you mean “{near}”?" if near else f"Remove it; known here: {', '.join(sorted(settings))}."
+                self.faults.append(PlanProblem(_join(where, key), "is not a setting of a plan.", mend))
         values: dict[str, Any] = {}
         sound = True
         for key, item in settings.items():
@@ -127,14 +130,14 @@ class Reader:
                     self.refuse(place, "is missing.", f"Add it: {_wanted(hints[key], item.metadata)}.")
                     sound = False
                 continue
-            before = len(self.problems)
+            before = len(self.unreadable)
             values[key] = self.value(hints[key], data[key], place, item.metadata)
-            sound = sound and len(self.problems) == before
+            sound = sound and len(self.unreadable) == before
         if not sound:
             return None
         made = kind(**values)
         for key, what, mend in getattr(made, "faults", tuple)():
-            self.refuse(_join(where, key), what, mend)
+            self.faults.append(PlanProblem(_join(where, key), what, mend))
         return made
 
     def value(self, hint: Any, data: object, where: str, rules: Any) -> Any:

@@ -43,7 +43,7 @@ def plan_from_payload(data: object, known: KnownNames | None = None) -> Plan:
     """Rebuild a plan from `plan_payload` (or parsed TOML). Raises `PlanRefused` with every problem found."""
     reader = Reader(known or KnownNames())
     plan = reader.table(Plan, data, "")
-    problems = tuple(reader.problems)
+    problems = reader.problems
     if plan is not None:
         problems += plan_problems(plan)
     if problems or plan is None:
