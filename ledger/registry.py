@@ -49,7 +49,7 @@ def register(kind: str, verifier: Verifier, *, text_fields: tuple[str, ...] = ()
 
     `text_fields` are the payload's members that bear source or human text **or an unkeyed digest of a short text**, as
     paths: `answer`, `spans[].quote`, `rows.*.text` (`[]` each element, `*` each member). A text-free export puts keyed
-    digests in their place. Raises ValueError for a kind registered twice or a path that cannot be read,
+    digests in their place. Raises ValueError for a kind registered twice in two ways or a path that cannot be read,
     RegistryFrozen after the apps are loaded.
     """
     _add(Kind(kind, verifier, text_fields))
@@ -62,6 +62,8 @@ def register_plain(kind: str, *, text_fields: tuple[str, ...] = ()) -> None:
 
 def register_table(name: str, verifier: TableVerifier) -> None:
     """Register a whole-table verifier, called once per verification after the chain; raises as `register` does."""
+    if _tables.get(name) is verifier:
+        return
     _refuse_when_frozen(name)
     if name in _tables:
         raise ValueError(f"table {name!r} is registered twice.")
@@ -69,6 +71,9 @@ def register_table(name: str, verifier: TableVerifier) -> None:
 
 
 def _add(kind: Kind) -> None:
+    # Saying the same again is harmless: Django calls ready() again when tests isolate apps.
+    if _kinds.get(kind.name) == kind:
+        return
     _refuse_when_frozen(kind.name)
     if kind.name in _kinds:
         raise ValueError(f"ledger kind {kind.name!r} is registered twice.")

@@ -8,20 +8,19 @@ harm. `save()` overrides would not stop `update`, `bulk_update`, upserts or plai
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from django.db import DEFAULT_DB_ALIAS, connections, models
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.migrations import Migration
 
 NEVER = "never"
 ALLOWED = "allowed"
 WHEN = "when:"
 
 _MAX_NAME = 63
-_FUNCTION = "cutline_refuse"
-_FUNCTION_BODY = "BEGIN RAISE EXCEPTION USING ERRCODE = 'restrict_violation', MESSAGE = TG_ARGV[0]; END"
 
 
 @dataclass(frozen=True)
@@ -42,16 +41,21 @@ class Protection:
 
 @dataclass(frozen=True)
 class Trigger:
-    """One trigger as it has to stand in the database."""
+    """One trigger as it has to stand in the database; on PostgreSQL with the function of the same name that it calls.
+
+    The condition stands in the function's body and not in the trigger's WHEN: PostgreSQL would refuse to alter or drop
+    a column that a WHEN names, and migrations would stop.
+    """
 
     table: str
     name: str
     create: str
+    body: str = ""
 
     @property
     def mark(self) -> str:
         """Digest of the definition, kept as the trigger's comment on PostgreSQL."""
-        return "cutline " + hashlib.sha256(self.create.encode()).hexdigest()[:32]
+        return "cutline " + hashlib.sha256(f"{self.create}\n{self.body}".encode()).hexdigest()[:32]
 
 
 _protections: dict[str, Protection] = {}
@@ -106,7 +110,7 @@ def _columns(connection: BaseDatabaseWrapper, table: str) -> list[str]:
         return [column.name for column in connection.introspection.get_table_description(cursor, table)]
 
 
-def _update_condition(protection: Protection, columns: list[str], quote: str) -> str | None:
+def _update_condition(protection: Protection, columns: list[str]) -> str | None:
     """Return when an update is refused; an empty string for always, None for never."""
     if protection.update == ALLOWED:
         return None
@@ -115,7 +119,7 @@ def _update_condition(protection: Protection, columns: list[str], quote: str) ->
     if protection.mutable or protection.write_once:
         parts = []
         for column in columns:
-            name = f"{quote}{column}{quote}"
+            name = f'"{column}"'
             changed = f"NEW.{name} IS DISTINCT FROM OLD.{name}"
             if column in protection.write_once:
                 parts.append(f"(OLD.{name} IS NOT NULL AND {changed})")
@@ -133,38 +137,45 @@ def _delete_condition(protection: Protection) -> str | None:
 
 def expected(connection: BaseDatabaseWrapper, protection: Protection) -> list[Trigger]:
     """Return the triggers a protected table must have on this database."""
-    table = protection.table
     conditions = {
-        "UPDATE": _update_condition(protection, _columns(connection, table), '"'),
+        "UPDATE": _update_condition(protection, _columns(connection, protection.table)),
         "DELETE": _delete_condition(protection),
     }
-    triggers = []
-    for event, condition in conditions.items():
-        if condition is None:
-            continue
-        name = _name(table, event.lower())
-        when = f" WHEN ({condition})" if condition else ""
-        message = f"{table}: the row is immutable, {event} refused"
-        if connection.vendor == "postgresql":
-            create = (
-                f'CREATE TRIGGER "{name}" BEFORE {event} ON "{table}" FOR EACH ROW{when} '
-                f"EXECUTE FUNCTION {_FUNCTION}('{message}')"
-            )
-        else:
-            create = (
-                f'CREATE TRIGGER "{name}" BEFORE {event} ON "{table}" FOR EACH ROW{when} '
-                f"BEGIN SELECT RAISE(ABORT, '{message}'); END"
-            )
-        triggers.append(Trigger(table, name, create))
+    build = _on_postgresql if connection.vendor == "postgresql" else _on_sqlite
+    triggers = [build(protection.table, event, when) for event, when in conditions.items() if when is not None]
     if connection.vendor == "postgresql":
-        name = _name(table, "truncate")
-        message = f"{table}: the rows are immutable, TRUNCATE refused"
-        create = (
-            f'CREATE TRIGGER "{name}" BEFORE TRUNCATE ON "{table}" FOR EACH STATEMENT '
-            f"EXECUTE FUNCTION {_FUNCTION}('{message}')"
-        )
-        triggers.append(Trigger(table, name, create))
+        triggers.append(_on_postgresql(protection.table, "TRUNCATE", ""))
     return triggers
+
+
+def _message(table: str, event: str) -> str:
+    return f"{table}: the row is immutable, {event} refused"
+
+
+def _on_sqlite(table: str, event: str, condition: str) -> Trigger:
+    name = _name(table, event.lower())
+    when = f" WHEN ({condition})" if condition else ""
+    return Trigger(
+        table,
+        name,
+        f'CREATE TRIGGER "{name}" BEFORE {event} ON "{table}" FOR EACH ROW{when} '
+        f"BEGIN SELECT RAISE(ABORT, '{_message(table, event)}'); END",
+    )
+
+
+def _on_postgresql(table: str, event: str, condition: str) -> Trigger:
+    name = _name(table, event.lower())
+    each = "STATEMENT" if event == "TRUNCATE" else "ROW"
+    refuse = f"RAISE EXCEPTION USING ERRCODE = 'restrict_violation', MESSAGE = '{_message(table, event)}';"
+    if condition:
+        kept = "OLD" if event == "DELETE" else "NEW"
+        refuse = f"IF ({condition}) THEN {refuse} END IF; RETURN {kept};"
+    return Trigger(
+        table,
+        name,
+        f'CREATE TRIGGER "{name}" BEFORE {event} ON "{table}" FOR EACH {each} EXECUTE FUNCTION "{name}"()',
+        f"BEGIN {refuse} END",
+    )
 
 
 def _present(connection: BaseDatabaseWrapper) -> list[Protection]:
@@ -182,8 +193,6 @@ def missing(using: str = DEFAULT_DB_ALIAS) -> list[str]:
             state = _state(connection, trigger)
             if state != _STANDS:
                 faults.append(f"{trigger.table}: trigger {trigger.name} is {state}")
-    if connection.vendor == "postgresql" and protections() and not _function_stands(connection):
-        faults.append(f"function {_FUNCTION} is missing or changed")
     return faults
 
 
@@ -194,15 +203,15 @@ def _state(connection: BaseDatabaseWrapper, trigger: Trigger) -> str:
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute(
-                "SELECT tgenabled, obj_description(oid, 'pg_trigger') FROM pg_trigger "
-                "WHERE tgname = %s AND tgrelid = to_regclass(%s)",
+                "SELECT t.tgenabled, obj_description(t.oid, 'pg_trigger'), p.prosrc FROM pg_trigger t "
+                "JOIN pg_proc p ON p.oid = t.tgfoid WHERE t.tgname = %s AND t.tgrelid = to_regclass(%s)",
                 [trigger.name, f'"{trigger.table}"'],
             )
             row = cursor.fetchone()
             if row is None:
                 return "missing"
-            enabled, comment = row
-            if comment != trigger.mark:
+            enabled, comment, body = row
+            if comment != trigger.mark or body != trigger.body:
                 return "of another definition"
             return _STANDS if enabled in ("A", b"A") else "not enabled always"
         cursor.execute("SELECT sql FROM sqlite_master WHERE type = 'trigger' AND name = %s", [trigger.name])
@@ -212,35 +221,34 @@ def _state(connection: BaseDatabaseWrapper, trigger: Trigger) -> str:
         return _STANDS if row[0] == trigger.create else "of another definition"
 
 
-def _function_stands(connection: BaseDatabaseWrapper) -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT prosrc FROM pg_proc WHERE oid = to_regproc(%s)", [_FUNCTION])
-        row = cursor.fetchone()
-    return row is not None and row[0].strip() == _FUNCTION_BODY
-
-
 def reinstall(connection: BaseDatabaseWrapper | None = None, app_label: str | None = None) -> None:
-    """Install every declared trigger whose table exists (of one app where named); those that stand are left alone."""
+    """Install every declared trigger whose table exists (of one app where named); those that stand are left alone.
+
+    A trigger that an earlier declaration of the same table wanted and the present one does not is dropped.
+    """
     connection = connection or connections[DEFAULT_DB_ALIAS]
-    todo = [
-        trigger
-        for protection in _present(connection)
-        if app_label is None or protection.model._meta.app_label == app_label
-        for trigger in expected(connection, protection)
-        if _state(connection, trigger) != _STANDS
-    ]
-    postgresql = connection.vendor == "postgresql"
-    if postgresql and protections() and not _function_stands(connection):
-        with connection.cursor() as cursor:
-            cursor.execute(
-                f"CREATE OR REPLACE FUNCTION {_FUNCTION}() RETURNS trigger LANGUAGE plpgsql AS "
-                f"$cutline${_FUNCTION_BODY}$cutline$"
-            )
+    todo, outdated = [], []
+    for protection in _present(connection):
+        if app_label is None or protection.model._meta.app_label == app_label:
+            wanted = expected(connection, protection)
+            todo += [trigger for trigger in wanted if _state(connection, trigger) != _STANDS]
+            names = {trigger.name for trigger in wanted}
+            of_before = [
+                Trigger(protection.table, _name(protection.table, event), "") for event in ("update", "delete")
+            ]
+            outdated += [trigger for trigger in of_before if trigger.name not in names]
     with connection.cursor() as cursor:
+        for trigger in outdated:
+            cursor.execute(_drop(connection, trigger))
         for trigger in todo:
             cursor.execute(_drop(connection, trigger))
+            if connection.vendor == "postgresql":
+                cursor.execute(
+                    f'CREATE OR REPLACE FUNCTION "{trigger.name}"() RETURNS trigger LANGUAGE plpgsql '
+                    f"AS $cutline${trigger.body}$cutline$"
+                )
             cursor.execute(trigger.create)
-            if postgresql:
+            if connection.vendor == "postgresql":
                 cursor.execute(f'ALTER TABLE "{trigger.table}" ENABLE ALWAYS TRIGGER "{trigger.name}"')
                 cursor.execute(f'COMMENT ON TRIGGER "{trigger.name}" ON "{trigger.table}" IS \'{trigger.mark}\'')
 
@@ -282,3 +290,25 @@ def _enable(connection: BaseDatabaseWrapper) -> None:
 def install_after_migrate(sender: object, using: str = DEFAULT_DB_ALIAS, **_: object) -> None:
     """Receiver of `post_migrate`: install the triggers of the app that was just migrated."""
     reinstall(connections[using], app_label=getattr(sender, "label", None))
+
+
+def lift_before_migrate(
+    sender: object,
+    using: str = DEFAULT_DB_ALIAS,
+    plan: Sequence[tuple[Migration, bool]] = (),
+    **_: object,
+) -> None:
+    """Receiver of `pre_migrate`: on SQLite, take away the triggers of an app that is about to change its tables.
+
+    SQLite refuses to drop a column that a trigger names. `post_migrate` installs them again; where the migration
+    fails in between, the system check cutline.W201 says so.
+    """
+    connection = connections[using]
+    label = getattr(sender, "label", None)
+    if connection.vendor != "sqlite" or not any(migration.app_label == label for migration, _ in plan):
+        return
+    with connection.cursor() as cursor:
+        for protection in _present(connection):
+            if protection.model._meta.app_label == label:
+                for trigger in expected(connection, protection):
+                    cursor.execute(_drop(connection, trigger))

@@ -86,6 +86,10 @@ def locked_head(alias: str) -> Head:
     if head is not None:
         return head
     if Record.objects.using(alias).exists():
-        raise LedgerError("the ledger has records but no head row: run manage.py verify_ledger before going on.")
+        # The very first append of another connection may have been committed since we looked: look again.
+        head = heads.select_for_update().filter(pk=Head.THE_ONE).first()
+        if head is None:
+            raise LedgerError("the ledger has records but no head row: run manage.py verify_ledger before going on.")
+        return head
     heads.bulk_create([Head()], ignore_conflicts=True)
     return heads.select_for_update().get(pk=Head.THE_ONE)
