@@ -117,3 +117,21 @@ def test_script_needs_no_eval_and_writes_no_markup(path: Path) -> None:
 def test_templates_and_scripts_are_seen() -> None:
     assert len(TEMPLATES) > 5
     assert MODULES
+
+
+# A platform that lacks something, said at the place; never a service, a browser or a package.
+MAY_SKIP = {"tests/servers/test_servers.py"}
+SKIPS = {"skip", "skipif", "importorskip", "xfail", "skipTest", "expectedFailure"}
+
+
+def test_no_test_is_skipped_or_talks_to_a_mock() -> None:
+    found = []
+    for path in python_files("tests"):
+        for node in ast.walk(ast.parse(read(path))):
+            if isinstance(node, ast.Attribute) and node.attr in SKIPS and path.as_posix() not in MAY_SKIP:
+                found.append(f"{path}:{node.lineno} {node.attr}")
+            if isinstance(node, ast.ImportFrom) and node.module in {"unittest", "unittest.mock"}:
+                found += [
+                    f"{path}:{node.lineno} {name.name}" for name in node.names if "mock" in f"{node.module}.{name.name}"
+                ]
+    assert found == []
