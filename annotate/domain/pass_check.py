@@ -17,8 +17,11 @@ def check_complete(content: PassContent, where: str = "pass") -> None:
         raise BadInputs(where, found)
 
 
-def problems(content: PassContent) -> Iterator[BadInput]:
-    """Yield what keeps `content` from being submitted, each with its place and its mend."""
+def problems(content: PassContent, *, contract_needed: bool = True) -> Iterator[BadInput]:
+    """Yield what keeps `content` from being submitted, each with its place and its mend.
+
+    A retrieval-only study has no answer contracts: `contract_needed=False` leaves out what only a contract could say.
+    """
     yield from _references(content)
     yield from _doubles(content)
     answerable = content.contract.answerable
@@ -27,7 +30,8 @@ def problems(content: PassContent) -> Iterator[BadInput]:
             "answerable", "it is not decided", "Say whether the sources answer the question for its reader and date."
         )
     elif answerable:
-        yield from _contract(content)
+        if contract_needed:
+            yield from _contract(content)
         yield from _sets(content)
     elif content.sets:
         yield BadInput(
