@@ -19,9 +19,9 @@ from annotate.permissions import Actor
 from annotate.records_passes import DECISION_MADE, decision_payload, record_in_study
 from annotate.selectors.adjudication import difference_of, require_adjudicator, waiting_for
 from annotate.selectors.passes import submitted_content
+from annotate.services.authorise import authorise
 from annotate.services.open_item import value_bytes
 from annotate.services.pass_writing import check_spans
-from annotate.services.writing import authorise
 
 _SPAN_KINDS = (DisagreementType.SPAN_BOUNDARY, DisagreementType.SPAN_MISSING, DisagreementType.FORBIDDEN_EVIDENCE)
 MAX_REASON = 5_000

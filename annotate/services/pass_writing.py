@@ -22,7 +22,7 @@ from annotate.domain.spans import ByteSpan, as_quote, check_quote, check_span
 from annotate.models import Assignment, Mark, Pass, Person, RefusedSave, SourceVersion, Study, SupportSetRevision
 from annotate.permissions import Actor, NotAllowed
 from annotate.selectors.passes import pass_content
-from annotate.services.writing import authorise
+from annotate.services.authorise import authorise
 from ledger.domain.canonical import canonical_bytes, digest
 
 MAX_SPANS = 5_000

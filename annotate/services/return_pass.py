@@ -9,7 +9,7 @@ from annotate.domain.errors import BadInput
 from annotate.models import Assignment
 from annotate.permissions import By
 from annotate.records_passes import PASS_RETURNED, record_in_study
-from annotate.services.writing import authorise
+from annotate.services.authorise import authorise
 
 
 def return_pass(by: By, assignment: Assignment, reason: str) -> Assignment:

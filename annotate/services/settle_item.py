@@ -17,7 +17,7 @@ from annotate.domain.vocabulary import Necessity, Segment
 from annotate.models import AdjudicatedResult, AdjudicationItem, Person, SpanDecision
 from annotate.records_passes import ITEM_SETTLED, record_in_study, settled_payload
 from annotate.selectors.adjudication import require_adjudicator, settled_content, waiting_for
-from annotate.services.writing import authorise
+from annotate.services.authorise import authorise
 from ledger.domain.canonical import canonical_bytes, digest
 
 
