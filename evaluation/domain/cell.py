@@ -118,7 +118,7 @@ def run_block(
             else:
                 packed = packer.first_units([one.deduplicated for one in stages], budget.top_k)
             feasible = [True] * len(asked)
-        view = _view(name, packer, build, settings, steps, asked, meters, stages, packed, feasible)
+        view = view_result(name, packer, build, settings, steps, asked, meters, stages, packed, feasible)
         outcomes[name] = view.outcomes
         evidence[name] = view.packed
         ids = [one.question.question_id for one in asked]
@@ -218,7 +218,7 @@ def _stages(
     )
 
 
-def _view(
+def view_result(
     name: str,
     packer: Packer,
     build: IndexBuild | None,
@@ -230,6 +230,7 @@ def _view(
     packed: Sequence[PackedEvidence],
     feasible: Sequence[bool],
 ) -> ViewResult:
+    """Measure, answer and judge what was packed for each question; `build` is None for an oracle."""
     heads = [prompt_head(settings, one.question) for one in asked]
     prompts = tuple(head + evidence.context for head, evidence in zip(heads, packed, strict=True))
     prompt_tokens = tuple(packer.head(head) + evidence.tokens for head, evidence in zip(heads, packed, strict=True))

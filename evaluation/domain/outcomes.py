@@ -11,7 +11,7 @@ from enum import StrEnum
 
 
 class Stage(StrEnum):
-    """The pipeline's stages, in order. At CHUNKED the union is whole by construction; what counts there is single units."""
+    """The pipeline's stages, in order. At CHUNKED the union is whole by construction: what counts there is one unit."""
 
     CHUNKED = "chunked"
     CANDIDATES = "candidates"

@@ -26,6 +26,9 @@ from evaluation.domain.plan_words import Overflow
 #: Tokens by which a unit encoded alone may come out shorter than its part of the whole source (its two ends are cut).
 SLACK = 32
 
+#: Sizes remembered at most; beyond it the memory is cleared, which costs time and changes nothing.
+REMEMBERED = 200_000
+
 #: Version of the rendering; a change of it changes every prompt.
 RENDERING = "rendering-1"
 
@@ -89,6 +92,8 @@ class Packer:
         if known is None:
             document = self.prepared.documents[unit.document]
             text = self.label(document, number) + document.content[unit.start : unit.end]
+            if len(self._sizes) >= REMEMBERED:
+                self._sizes.clear()
             known = self._sizes[key] = self.prepared.tokenizer.count(text + self.budget.separator.encode("utf-8"))
         return known
 

@@ -103,7 +103,7 @@ def retrieval_payload(
     questions: Sequence[FrozenQuestion],
     found: Sequence[Retrieved],
 ) -> Payload:
-    """Retrieval record: ranked chunks and integer scores (1e-6) to `record_depth`, and what later steps made of them."""
+    """Retrieval record: ranked chunks, integer scores (1e-6) to `record_depth`, what later steps made of them."""
     depth = settings.record_depth
     retrieval = settings.retrieval
     record: Payload = {
@@ -209,6 +209,31 @@ def citation_payload(
             for one in given
         ],
         "attributed": [int(one.attributed) for one in given],
+    }
+
+
+def oracle_payload(
+    prepared: PreparedCorpus, view: ViewResult, questions: Sequence[str], chosen: Sequence[int]
+) -> Payload:
+    """Oracle record of one view: the readable set given (−1: none), its packed units, answers and verdicts."""
+    kind, _, ceiling = view.name.partition(":")
+    given = [one for one in view.answers if one is not None]
+    return {
+        "view": view.name,
+        "room": "production" if kind == "oracle" else "diagnostic",
+        "ceiling": int(ceiling),
+        "corpus": prepared.digest,
+        "documents": [document.digest for document in prepared.documents],
+        "questions": list(questions),
+        "set": list(chosen),
+        "feasible": [int(flag) for flag in view.feasible],
+        "evidence_tokens": [packed.tokens for packed in view.packed],
+        "units": [[_unit(unit) for unit in packed.units] for packed in view.packed],
+        "complete": [_flags(support.complete) for support in view.supports],
+        "verdict_source": SOURCE,
+        "text": [one.answer.text for one in given],
+        "class": [str(one.answer_class) for one in given],
+        "prompts": [hashlib.sha256(text).hexdigest() for text in view.prompts],
     }
 
 

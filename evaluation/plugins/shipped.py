@@ -1,0 +1,40 @@
+"""Declarations of the plug-ins that ship; the implementations stand in the domain and beside this file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from evaluation.domain.analysis import Analyser
+from evaluation.domain.bm25 import Bm25
+from evaluation.domain.generation import Generator
+from evaluation.domain.plan import Arm, Generation, Retrieval
+from evaluation.domain.segmenters.token_window import TokenWindow
+from evaluation.plugins.extractive import Extractive
+from evaluation.plugins.registry import Kind, Plugin
+
+
+@dataclass(frozen=True)
+class NoConfig:
+    """A plug-in without settings."""
+
+
+def _token_window(arm: Arm) -> TokenWindow:
+    return TokenWindow(arm.capacity, arm.overlap, str(arm.tails))
+
+
+def _bm25(retrieval: Retrieval) -> Bm25:
+    return Bm25(float(retrieval.k1), float(retrieval.b))
+
+
+def _extractive(generation: Generation, analyser: Analyser) -> Generator:
+    return Extractive(analyser, threshold=generation.abstention_threshold)
+
+
+def _none(generation: Generation, analyser: Analyser) -> None:
+    del generation, analyser
+
+
+TOKEN_WINDOW = Plugin(Kind.SEGMENTER, "token-window", "1", TokenWindow, deterministic=True, make=_token_window)
+BM25 = Plugin(Kind.RETRIEVER, "bm25", "1", Bm25, deterministic=True, make=_bm25, top_k_unit="raw-candidates")
+EXTRACTIVE = Plugin(Kind.GENERATOR, "extractive", "1", Extractive, deterministic=True, make=_extractive)
+NO_GENERATOR = Plugin(Kind.GENERATOR, "none", "1", NoConfig, deterministic=True, make=_none)
