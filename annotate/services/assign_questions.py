@@ -13,7 +13,7 @@ from annotate.domain.vocabulary import Role
 from annotate.models import Assignment, Membership, Person, Question, Study
 from annotate.permissions import By
 from annotate.records import record_assignments
-from annotate.services.writing import authorise
+from annotate.services.authorise import authorise
 
 
 def assign_questions(

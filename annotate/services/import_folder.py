@@ -13,8 +13,8 @@ from annotate.domain.import_formats.sources_toml import SIDECAR, SourceEntry, pa
 from annotate.domain.spans import check_size
 from annotate.models import Study
 from annotate.permissions import By
+from annotate.services.authorise import authorise
 from annotate.services.import_sources import Imported, Progress, import_versions
-from annotate.services.writing import authorise
 
 
 def import_folder(

@@ -14,7 +14,7 @@ from annotate.domain.vocabulary import Partition
 from annotate.models import AdjudicatedResult, Question, Source, Study, Submission
 from annotate.permissions import By, person_or_none
 from annotate.records import record_question
-from annotate.services.writing import authorise
+from annotate.services.authorise import authorise
 
 
 @dataclass(frozen=True)

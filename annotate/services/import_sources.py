@@ -17,8 +17,8 @@ from annotate.domain.spans import accept_text
 from annotate.models import Source, SourceVersion, Study
 from annotate.permissions import By, person_or_none
 from annotate.records import record_source
+from annotate.services.authorise import authorise
 from annotate.services.transcode import derive
-from annotate.services.writing import authorise
 
 Progress = Callable[[int, int, str], None]
 

@@ -15,7 +15,7 @@ from annotate.domain.vocabulary import Role
 from annotate.models import Membership, Person, Study
 from annotate.permissions import By
 from annotate.records import record_member, record_person
-from annotate.services.writing import authorise
+from annotate.services.authorise import authorise
 
 
 def random_password() -> str:
