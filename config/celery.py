@@ -43,8 +43,8 @@ def publish() -> None:
 class Bell(bootsteps.StartStopStep):
     """Rings from inside every worker.
 
-    A step of the consumer and not of the worker: losing the broker clears the worker's timer, and only the consumer's steps
-    are started again when it is back.
+    A step of the consumer and not of the worker: losing the broker clears the worker's timer, and only the consumer's
+    steps are started again when it is back.
     """
 
     requires = ("celery.worker.consumer.tasks:Tasks",)

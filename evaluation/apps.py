@@ -9,5 +9,15 @@ class EvaluationConfig(AppConfig):
     name = "evaluation"
 
     def ready(self) -> None:
-        """Add this app's actions to the permission map."""
-        from evaluation import permissions  # noqa: F401
+        """Add this app's actions to the permission map, protect what never changes, tell the ledger how to check
+        records."""
+        from evaluation import permissions, verifiers  # noqa: F401
+        from evaluation.models import Attempt, Plan, Release, Sweep
+        from ledger import triggers
+
+        triggers.protect(Plan, update="when:OLD.locked_at IS NOT NULL", delete="when:OLD.locked_at IS NOT NULL")
+        # A sealed or cancelled sweep is over; its row says what it came to.
+        triggers.protect(Sweep, update="when:OLD.state <> 'running'")
+        triggers.protect(Attempt)
+        triggers.protect(Release)
+        verifiers.register_all()

@@ -41,7 +41,8 @@ def run_together(commands: Mapping[str, Sequence[str]], say: Callable[[str], Non
 
 def _start(command: Sequence[str]) -> subprocess.Popen[bytes]:
     # A group of its own: Ctrl-C in a terminal reaches this process only, which then stops the children in order.
-    return subprocess.Popen(command, process_group=0, preexec_fn=_die_with(os.getpid()))
+    # This process has no threads yet, so running Python between fork and exec is safe.
+    return subprocess.Popen(command, process_group=0, preexec_fn=_die_with(os.getpid()))  # noqa: S603, PLW1509
 
 
 def _watch(children: Mapping[str, subprocess.Popen[bytes]], asked: Sequence[int], say: Callable[[str], None]) -> int:
@@ -64,7 +65,7 @@ def _stop(children: Mapping[str, subprocess.Popen[bytes]], say: Callable[[str], 
             child.wait(max(0.0, until - time.monotonic()))
         except subprocess.TimeoutExpired:
             say(
-                f"{name} did not stop within {GRACE_SECONDS:.0f} s and is killed; its cell comes back when its lease ends"
+                f"{name} did not stop within {GRACE_SECONDS:.0f} s and is killed; a cell it held comes back by its lease"
             )
             child.kill()
             child.wait()

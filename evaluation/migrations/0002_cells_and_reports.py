@@ -34,7 +34,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='sweep',
             name='block_size',
-            field=models.PositiveIntegerField(default=64),
+            field=models.PositiveIntegerField(default=256),
         ),
         migrations.AddField(
             model_name='sweep',

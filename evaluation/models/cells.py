@@ -8,7 +8,8 @@ from evaluation.models.sweeps import Sweep
 
 
 class Cell(models.Model):
-    """One (arm, phase, block of questions, repeat). Claimed by compare-and-set; `attempt` fences every write of a result.
+    """One (arm, phase, block of questions, repeat). Claimed by compare-and-set; `attempt` fences every write of a
+    result.
 
     `phase` is the first interior cut in the arm's unit; 0 stands for an unshifted control. `position` is the randomised
     execution order.
@@ -48,8 +49,8 @@ class Cell(models.Model):
 class Attempt(models.Model):
     """One report about one try at a cell; append-only. A retry stands beside the failure it follows.
 
-    A try whose lease ran out is reported by whoever takes the cell over (EXPIRED) and, where its worker was only slow and
-    comes back, once more by that worker (LATE): its results were thrown away.
+    A try whose lease ran out is reported by whoever takes the cell over (EXPIRED) and, where its worker was only slow
+    and comes back, once more by that worker (LATE): its results were thrown away.
     """
 
     class Outcome(models.TextChoices):

@@ -8,7 +8,8 @@ from annotate.models import FixtureSet, Person, Study
 
 
 class Plan(models.Model):
-    """`toml` is what a person wrote; `canonical` the validated payload that is hashed. Immutable once `locked_at` is set."""
+    """`toml` is what a person wrote; `canonical` the validated payload that is hashed. Immutable once `locked_at` is
+    set."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="plans")
     fixture_set = models.ForeignKey(FixtureSet, on_delete=models.PROTECT, related_name="plans")

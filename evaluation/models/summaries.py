@@ -25,9 +25,9 @@ class CellSummary(models.Model):
 
 
 class SweepReport(models.Model):
-    """The results of a sealed sweep as `services.results` computed them (canonical JSON, zlib), kept because the intervals take
-    seconds to resample. `recipe` is the digest of what the numbers depend on beside the sealed results; a report whose
-    recipe is not the current one is computed anew."""
+    """The results of a sealed sweep as `services.results` computed them (canonical JSON, zlib), kept because the
+    intervals take seconds to resample. `recipe` is the digest of what the numbers depend on beside the sealed results;
+    a report whose recipe is not the current one is computed anew."""
 
     sweep = models.OneToOneField(Sweep, on_delete=models.PROTECT, related_name="report")
     recipe = models.CharField(max_length=64)

@@ -26,7 +26,7 @@ class Sweep(models.Model):
     plan = models.ForeignKey(Plan, on_delete=models.PROTECT, related_name="sweeps")
     state = models.CharField(max_length=12, choices=State.choices, default=State.RUNNING)
     seed = models.PositiveBigIntegerField()
-    block_size = models.PositiveIntegerField(default=64)
+    block_size = models.PositiveIntegerField(default=256)
     held_out = models.BooleanField(default=False)
     root = models.CharField(max_length=64, blank=True)
     problem = models.TextField(blank=True)

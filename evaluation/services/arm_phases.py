@@ -16,7 +16,8 @@ CONTROL = 0
 
 @dataclass(frozen=True)
 class ArmPhases:
-    """`shared` maps a phase label to the arm's first cut, in the labels' order; an unshifted control maps all to CONTROL.
+    """`shared` maps a phase label to the arm's first cut, in the labels' order; an unshifted control maps all to
+    CONTROL.
 
     `every` holds every phase of the arm where the plan asks for them; `targeted` the phases aimed at annotated spans.
     The three are listed apart; a phase in several is run once.

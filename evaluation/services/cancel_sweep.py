@@ -5,21 +5,21 @@ from __future__ import annotations
 from django.db import transaction
 from django.db.models.functions import Now
 
-from annotate.permissions import By, actor_for, require
+from annotate.permissions import By
+from annotate.services.authorise import authorise
 from evaluation.models import Sweep
+from evaluation.records import SWEEP_CANCELLED
 from evaluation.services.problems import Conflict
-from ledger.services.append import append
-
-SWEEP_CANCELLED = "sweep.cancelled"
+from ledger.services import append
 
 
-def cancel_sweep(*, by: By, sweep: Sweep, reason: str = "") -> Sweep:
+def cancel_sweep(by: By, sweep: Sweep, *, reason: str = "") -> Sweep:
     """Cancel `sweep`: no further cell is taken, and cells in work are thrown away when they end.
 
     Its results are kept unsealed and can carry no release; an opened held-out partition stays counted. Permission
     `sweep.cancel`. Raises Conflict when it is not running (cancelling twice is one cancellation), NotAllowed.
     """
-    require(actor_for(by, sweep.plan.study), "sweep.cancel")
+    authorise(by, sweep.plan.study, "sweep.cancel")
     with transaction.atomic():
         stopped = Sweep.objects.filter(pk=sweep.pk, state=Sweep.State.RUNNING).update(
             state=Sweep.State.CANCELLED, problem=reason, finished_at=Now()

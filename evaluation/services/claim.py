@@ -1,8 +1,9 @@
 """Leases: how a worker takes a cell, keeps it, and hands it back.
 
-The database is the queue. A cell is taken by one UPDATE that names the attempt number it expects, so that of two workers one
-changes a row and the other changes none; every later write names that number again. A worker that was only slow, or a
-killed worker's child that outlives it, therefore finds its number gone and writes nothing but a line about itself.
+The database is the queue. A cell is taken by one UPDATE that names the attempt number it expects, so that of two
+workers one changes a row and the other changes none; every later write names that number again. A worker that was only
+slow, or a killed worker's child that outlives it, therefore finds its number gone and writes nothing but a line about
+itself.
 
 Times are compared on the database's clock: hosts need not agree about the time.
 """
@@ -37,7 +38,8 @@ class Lease:
 
 
 def claimable(sweep_id: int | None = None) -> Q:
-    """Return the condition under which a cell may be taken: waiting, or held by a lease that ran out, in a running sweep."""
+    """Return the condition under which a cell may be taken: waiting, or held by a lease that ran out, in a running
+    sweep."""
     free = Q(state=Cell.State.PENDING) | Q(state=Cell.State.CLAIMED, lease_until__lt=Now())
     running = Q(sweep__state=Sweep.State.RUNNING)
     return free & running & (Q(sweep_id=sweep_id) if sweep_id else Q())

@@ -22,9 +22,9 @@ def failures(cell_id: int) -> int:
 def fail_cell(lease: Lease, problem: str, *, final: bool = False) -> bool:
     """Report a failed attempt; True when the cell will be tried again.
 
-    The cell is FAILED for good after MAX_ATTEMPTS counted reports, or at once when `final` (a fault no retry mends, like two
-    arms that index different documents). Its questions then stand in the results as labelled failures, which count as
-    misses. Writes nothing when the lease was lost.
+    The cell is FAILED for good after MAX_ATTEMPTS counted reports, or at once when `final` (a fault no retry mends,
+    like two arms that index different documents). Its questions then stand in the results as labelled failures, which
+    count as misses. Writes nothing when the lease was lost.
     """
     with transaction.atomic():
         last = final or failures(lease.cell_id) + 1 >= settings.MAX_ATTEMPTS
@@ -37,7 +37,8 @@ def fail_cell(lease: Lease, problem: str, *, final: bool = False) -> bool:
 
 
 def give_up(lease: Lease) -> None:
-    """Fail a cell whose earlier attempts used up what is allowed, without another try: workers that die on it never report."""
+    """Fail a cell whose earlier attempts used up what is allowed, without another try: workers that die on it never
+    report."""
     with transaction.atomic():
         if close(lease, Cell.State.FAILED):
             write_results(lease, failed_result(lease.cell_id))

@@ -13,7 +13,7 @@ from evaluation.domain.outcomes import QuestionOutcome
 from evaluation.models import Attempt, Cell, CellSummary, Sweep
 from evaluation.services.claim import Lease, close, report
 from ledger.domain.canonical import canonical_bytes
-from ledger.services.results import ResultEntry, put_results
+from ledger.services import ResultEntry, put_results
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class CellResult:
 def finish_cell(lease: Lease, result: CellResult) -> bool:
     """Write a cell's results under its lease; False, and nothing written but a LATE report, when the lease was lost.
 
-    Also False when the sweep was cancelled in the meantime. One transaction, whose first statement is the fence: the cell's
-    row is locked and its attempt number compared before any result is written.
+    Also False when the sweep was cancelled in the meantime. One transaction, whose first statement is the fence: the
+    cell's row is locked and its attempt number compared before any result is written.
     """
     with transaction.atomic():
         if not close(lease, Cell.State.DONE):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class Conflict(ValueError):  # noqa: N818 - named by what it is to the caller
+class Conflict(ValueError):
     """The rows are not in the state the request needs (the site answers 409)."""
 
 
@@ -27,9 +27,9 @@ class AlreadySigned(Conflict):
     """The sweep's release is signed."""
 
 
-class ReasonMissing(ValueError):  # noqa: N818
+class ReasonMissing(ValueError):
     """An override without a written reason (the site answers 422)."""
 
 
-class CannotAccept(ValueError):  # noqa: N818
+class CannotAccept(ValueError):
     """A post-hoc plan can reject or explore, it cannot accept (the site answers 422)."""

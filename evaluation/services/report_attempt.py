@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from evaluation.models import Attempt, Cell, Sweep
-from ledger.domain.chain import timestamp
-from ledger.services.append import append
+from evaluation.models import Attempt, Cell
+from evaluation.records import CELL_ATTEMPT, attempt_payload
+from ledger.services import append
 
 
 def report_attempt(
@@ -20,21 +20,5 @@ def report_attempt(
     attempt = Attempt.objects.create(
         cell=cell, number=number, worker=worker, outcome=outcome, problem=problem, started_at=started_at
     )
-    sweep: Sweep = cell.sweep
-    append(
-        "cell.attempt",
-        {
-            "arm": cell.arm,
-            "phase": cell.phase,
-            "block": cell.block,
-            "repeat": cell.repeat,
-            "attempt": number,
-            "outcome": str(outcome),
-            "problem": problem,
-            "worker": worker,
-            "started_at": timestamp(started_at),
-            "finished_at": timestamp(attempt.finished_at),
-        },
-        scope=sweep.scope,
-    )
+    append(CELL_ATTEMPT, attempt_payload(attempt), cell.sweep.scope)
     return attempt

@@ -9,8 +9,8 @@ from django.db import transaction
 def ring() -> None:
     """Ring the workers' bell once the current transaction is committed; a no-op where no broker is configured.
 
-    Robust: a broker that is away costs a moment and a line in the log, never the caller's work. The embedded worker polls
-    and Celery's workers ring for themselves, so a lost ring only means a few seconds.
+    Robust: a broker that is away costs a moment and a line in the log, never the caller's work. The embedded worker
+    polls and Celery's workers ring for themselves, so a lost ring only means a few seconds.
     """
     if settings.REDIS_URL:
         transaction.on_commit(_publish, robust=True)

@@ -7,10 +7,9 @@ from django.db.models import Count, Q
 from django.utils import timezone
 
 from evaluation.models import Cell, Sweep
-from ledger.services.append import append
-from ledger.services.seal import seal
+from evaluation.records import SWEEP_CLOSED, sweep_closed_payload
+from ledger.services import append, seal
 
-SWEEP_CLOSED = "sweep.closed"
 OPEN = (Cell.State.PENDING, Cell.State.CLAIMED)
 
 
@@ -41,15 +40,5 @@ def seal_if_complete(sweep_id: int) -> bool:
                 f"{counts['failed']} of {counts['all']} cells failed for good; their questions count as misses."
             )
         sweep.save(update_fields=["state", "root", "finished_at", "problem"])
-        append(
-            SWEEP_CLOSED,
-            {
-                "plan": sweep.plan.digest,
-                "root": sealed.root,
-                "results": sealed.leaf_count,
-                "cells": counts["all"],
-                "failed_cells": counts["failed"],
-            },
-            scope=sweep.scope,
-        )
+        append(SWEEP_CLOSED, sweep_closed_payload(sweep), sweep.scope)
     return True

@@ -9,8 +9,10 @@ from django.db import IntegrityError, transaction
 
 from annotate.domain.vocabulary import Partition
 from annotate.models import FixtureSet
-from annotate.permissions import By, actor_for, person_or_none, require
+from annotate.permissions import By, person_or_none
+from annotate.services.authorise import authorise
 from evaluation.models import Cell, Plan, Sweep
+from evaluation.records import SWEEP_STARTED, sweep_started_payload
 from evaluation.services.arm_phases import arm_phases
 from evaluation.services.frozen_world import World, load_world
 from evaluation.services.pipeline_of import arm_settings
@@ -18,15 +20,14 @@ from evaluation.services.population import block_count
 from evaluation.services.problems import Conflict, NothingToAsk, PlanNotLocked
 from evaluation.services.record_question import question_records
 from evaluation.services.ring import ring
-from ledger.services.append import append
-from ledger.services.results import put_results
+from ledger.services import append, put_results
 
-SWEEP_STARTED = "sweep.started"
-BLOCK_SIZE = 64
+#: Large enough that building an index and comparing its record weigh little, small enough that a lost cell costs seconds.
+BLOCK_SIZE = 256
 
 
 def start_sweep(
-    *, by: By, plan: Plan, idempotency_key: str, seed: int | None = None, block_size: int = BLOCK_SIZE
+    by: By, plan: Plan, *, idempotency_key: str, seed: int | None = None, block_size: int = BLOCK_SIZE
 ) -> Sweep:
     """Create a sweep of `plan` with all its cells and ring for workers; the same key again returns the same sweep.
 
@@ -37,7 +38,7 @@ def start_sweep(
     started another plan or a held-out partition opened as often as the plan allows, NotAllowed, and what loading the
     world raises (a tokenizer that is not there, damaged text). Nothing is kept then.
     """
-    require(actor_for(by, plan.study), "sweep.start")
+    authorise(by, plan.study, "sweep.start")
     if found := _started(plan, idempotency_key):
         return found
     if plan.locked_at is None:
@@ -85,39 +86,27 @@ def _create(by: By, plan: Plan, world: World, key: str, seed: int | None, block_
     )
     cells = _cells(sweep, world)
     Cell.objects.bulk_create(cells, batch_size=500)
-    put_results(sweep.scope, question_records(plan.digest, world))
-    append(
-        SWEEP_STARTED,
-        {
-            "plan": plan.digest,
-            "fixture_set": fixture_set.digest,
-            "seed": str(seed),
-            "cells": len(cells),
-            "block_size": block_size,
-            "questions": len(world.questions),
-            "held_out": held_out,
-            "started_by": by.username,
-        },
-        scope=sweep.scope,
-    )
+    put_results(sweep.scope, question_records(world))
+    append(SWEEP_STARTED, {**sweep_started_payload(sweep), "by": by.username}, sweep.scope)
     ring()
     return sweep
 
 
 def _cells(sweep: Sweep, world: World) -> list[Cell]:
-    blocks = range(block_count(world.questions, sweep.block_size))
-    wanted = [
-        (arm.name, phase, block, repeat)
+    builds = [
+        (arm.name, phase, repeat)
         for arm in world.plan.arms
         for phase in arm_phases(world.plan, arm_settings(arm), world.prepared, world.questions).runs
-        for block in blocks
         for repeat in range(world.plan.generation.repeats)
     ]
-    # Not for secrets: the order must be one that anybody can draw again from the recorded seed.
-    random.Random(sweep.seed).shuffle(wanted)  # noqa: S311
+    # Not for secrets: the order must be one that anybody can draw again from the recorded seed. The blocks of a build
+    # stay together, since whoever computes one has its index at hand for the next.
+    random.Random(sweep.seed).shuffle(builds)  # noqa: S311
+    blocks = range(block_count(world.asked, sweep.block_size))
+    wanted = [(*build, block) for build in builds for block in blocks]
     return [
         Cell(sweep=sweep, arm=arm, phase=phase, block=block, repeat=repeat, position=position)
-        for position, (arm, phase, block, repeat) in enumerate(wanted)
+        for position, (arm, phase, repeat, block) in enumerate(wanted)
     ]
 
 
@@ -129,4 +118,6 @@ def _count_opening(by: By, plan: Plan, world: World, fixture_set: FixtureSet) ->
             f"The plan “{plan.name}” may open the held-out partition {allowed} time(s) and has done so {used} time(s). "
             "Look at the sweeps there are, or lock a new plan, which will be post hoc."
         )
+    from annotate.services.open_held_out import open_held_out
+
     open_held_out(by=by, fixture_set=fixture_set, purpose=f"sweep of plan {plan.name} ({plan.digest[:12]})")

@@ -63,7 +63,8 @@ def drain(
 
 
 def work_on(lease: Lease) -> None:
-    """Compute one claimed cell and write what came of it, renewing the lease meanwhile; no transaction spans the work."""
+    """Compute one claimed cell and write what came of it, renewing the lease meanwhile; no transaction spans the
+    work."""
     if failures(lease.cell_id) >= settings.MAX_ATTEMPTS:
         give_up(lease)
         seal_if_complete(lease.sweep_id)

@@ -5,21 +5,22 @@ from __future__ import annotations
 from django.db import transaction
 
 from annotate.models import FixtureSet
-from annotate.permissions import By, actor_for, person_or_none, require
+from annotate.permissions import By, person_or_none
+from annotate.services.authorise import authorise
 from evaluation.domain.plan import Plan as PlanValue
 from evaluation.domain.plan_toml import parse_plan, plan_from_payload, plan_payload
 from evaluation.models import Plan
 from ledger.domain.canonical import canonical_bytes, digest, parse_canonical
 
 
-def write_plan(*, by: By, fixture_set: FixtureSet, toml: str) -> Plan:
+def write_plan(by: By, *, fixture_set: FixtureSet, toml: str) -> Plan:
     """Read a plan's TOML and keep it, with the canonical payload that will be locked, for `fixture_set`.
 
-    Permission `plan.write`. Raises `PlanRefused` with every problem and its line, and `NotAllowed`. Nothing is kept then.
-    The same text written twice is one plan as long as it is not locked.
+    Permission `plan.write`. Raises `PlanRefused` with every problem and its line, and `NotAllowed`. Nothing is kept
+    then. The same text written twice is one plan as long as it is not locked.
     """
     study = fixture_set.study
-    require(actor_for(by, study), "plan.write")
+    authorise(by, study, "plan.write")
     value = parse_plan(toml)
     canonical = canonical_bytes(plan_payload(value))
     with transaction.atomic():

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 from evaluation.management.children import run_together
+from evaluation.management.command import ExampleCommand
 
 EXAMPLE = """
 Examples:
@@ -26,16 +27,11 @@ Exit code: 0 after a requested stop; otherwise that of the process that ended fi
 """
 
 
-class Command(BaseCommand):
+class Command(ExampleCommand):
     """Serves the site and runs the embedded worker until stopped."""
 
     help = "Serve the site with gunicorn and run a worker beside it, until stopped."
-
-    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> Any:
-        """Show the examples as they are written."""
-        return super().create_parser(
-            prog_name, subcommand, epilog=EXAMPLE, formatter_class=RawDescriptionHelpFormatter, **kwargs
-        )
+    examples = EXAMPLE
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add the options."""

@@ -7,13 +7,13 @@ import os
 import signal
 import socket
 import time
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import ArgumentParser
 from types import FrameType
 from typing import Any
 
-from django.core.management.base import BaseCommand
 from django.db import OperationalError, connection
 
+from evaluation.management.command import ExampleCommand
 from evaluation.services.work import drain
 
 logger = logging.getLogger(__name__)
@@ -33,16 +33,11 @@ Exit code: 0 after a drained queue or a requested stop, 1 when the database coul
 """
 
 
-class Command(BaseCommand):
+class Command(ExampleCommand):
     """Takes cells from the database and computes them."""
 
     help = "Take cells of running sweeps from the database and compute them."
-
-    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> Any:
-        """Show the examples as they are written."""
-        return super().create_parser(
-            prog_name, subcommand, epilog=EXAMPLE, formatter_class=RawDescriptionHelpFormatter, **kwargs
-        )
+    examples = EXAMPLE
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add the options."""

@@ -1,0 +1,125 @@
+"""From a plan file to sealed results in one command."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+import time
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError
+from rich.console import Console
+
+from annotate.models import FixtureSet, Study
+from annotate.permissions import OPERATOR
+from evaluation.management.command import FAILED, USAGE, ExampleCommand, refusals
+from evaluation.management.commands.results import write_json
+from evaluation.management.progress import drain_with_progress, results_with_progress
+from evaluation.management.tables import print_results
+from evaluation.models import Plan, Sweep
+from evaluation.services.lock_plan import lock_plan
+from evaluation.services.start_sweep import start_sweep
+from evaluation.services.write_plan import write_plan
+
+
+class Command(ExampleCommand):
+    """Writes and locks a plan, starts its sweep, and with --wait computes it here."""
+
+    help = "Lock a plan and sweep it; with --wait compute its cells in this process (beside any other worker)."
+    examples = """
+Examples:
+  manage.py sweep plan.toml --study demo                         lock, start, leave the work to the workers
+  manage.py sweep plan.toml --study demo --wait --json out.json  compute here and write the results
+  manage.py sweep plan.toml --study demo --fixture-set v2        another fixture set than the study's newest
+
+The same plan on the same fixture set is locked and swept once: the command run again goes on with that sweep. Use
+--again for another sweep of the same plan.
+Exit code: 0; 1 when a cell failed for good or the sweep was cancelled; 2 for a plan or an argument to mend.
+"""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Add the options."""
+        parser.add_argument("plan", metavar="PLAN.toml", help="the plan")
+        parser.add_argument("--study", help="short name of the study (not needed when there is one only)")
+        parser.add_argument("--fixture-set", help="name of the fixture set (default: the study's newest)")
+        parser.add_argument("--wait", action="store_true", help="compute cells here until the sweep is sealed")
+        parser.add_argument(
+            "--json", metavar="PATH", help="with --wait: write the results to PATH (“-”: standard output)"
+        )
+        parser.add_argument("--again", action="store_true", help="start another sweep of a plan that was swept before")
+        parser.add_argument("--seed", type=int, help="order of the cells (default: drawn and recorded)")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Lock, start, wait, show."""
+        if options["json"] and not options["wait"]:
+            raise CommandError("--json needs --wait: without it nothing is computed yet.", returncode=USAGE)
+        try:
+            toml = Path(options["plan"]).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise CommandError(f"{options['plan']} cannot be read: {error}.", returncode=USAGE) from error
+        fixture_set = find_fixture_set(find_study(options["study"]), options["fixture_set"])
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+        with refusals():
+            plan = locked_plan(fixture_set, toml)
+            sweep = start_sweep(
+                OPERATOR, plan, idempotency_key=_key(plan, again=options["again"]), seed=options["seed"]
+            )
+        said = self.stderr if options["json"] == "-" else self.stdout
+        said.write(
+            f"sweep {sweep.pk} of plan “{plan.name}” ({plan.digest[:12]}): {sweep.cells.count()} cells"
+            + (", post hoc: it cannot accept" if plan.post_hoc else "")
+        )
+        if options["wait"]:
+            self._wait(sweep, options["json"], Console(file=said._out, stderr=False))
+
+    def _wait(self, sweep: Sweep, json_path: str | None, console: Console) -> None:
+        drain_with_progress(sweep, f"sweep:{socket.gethostname()}:{os.getpid()}", console)
+        if sweep.state != Sweep.State.SEALED:
+            raise CommandError(f"Sweep {sweep.pk} was {sweep.state}: {sweep.problem}", returncode=FAILED)
+        results = results_with_progress(sweep, console)
+        if json_path:
+            write_json(results, json_path, self.stdout)
+        print_results(console, results)
+        console.print(f"Sealed root {sweep.root}")
+        if sweep.problem:
+            raise CommandError(sweep.problem, returncode=FAILED)
+
+
+def locked_plan(fixture_set: FixtureSet, toml: str) -> Plan:
+    """Return the locked plan of this text on this fixture set, written and locked now unless it is there."""
+    written = write_plan(OPERATOR, fixture_set=fixture_set, toml=toml)
+    there = Plan.objects.filter(fixture_set=fixture_set, digest=written.digest).exclude(locked_at=None).first()
+    return there or lock_plan(OPERATOR, written)
+
+
+def find_study(slug: str | None) -> Study:
+    """Return the study; raises CommandError naming those there are."""
+    studies = list(Study.objects.order_by("slug"))
+    if slug is None and len(studies) == 1:
+        return studies[0]
+    for study in studies:
+        if study.slug == slug:
+            return study
+    names = ", ".join(study.slug for study in studies) or "none yet"
+    what = f"There is no study {slug!r}." if slug else "Name the study with --study."
+    raise CommandError(f"{what} Studies: {names}.", returncode=USAGE)
+
+
+def find_fixture_set(study: Study, name: str | None) -> FixtureSet:
+    """Return the named fixture set of the study, or its newest; raises CommandError naming those there are."""
+    sets = study.fixture_sets.order_by("-pk")
+    found = sets.filter(name=name).first() if name else sets.first()
+    if found is None:
+        names = ", ".join(sets.values_list("name", flat=True)) or "none yet: run manage.py freeze"
+        what = f"The study {study.slug} has no fixture set {name!r}." if name else "There is nothing to sweep."
+        raise CommandError(f"{what} Fixture sets: {names}.", returncode=USAGE)
+    return found
+
+
+def _key(plan: Plan, *, again: bool) -> str:
+    """Return the idempotency key: one per locked plan, so that the command run twice is one sweep."""
+    suffix = f"/{time.time_ns()}" if again else ""
+    return hashlib.sha256(f"command/{plan.pk}/{plan.digest}{suffix}".encode()).hexdigest()

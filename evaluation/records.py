@@ -1,0 +1,89 @@
+"""What the ledger is told about this app's rows: one payload per kind, built from the row alone.
+
+Services append these payloads and `evaluation.verifiers` rebuilds them to compare, so a row cannot drift from what was
+recorded. `by` is the only member that is not rebuilt: it names who acted.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evaluation.models import Attempt, Cell, Plan, Release, Sweep
+from ledger.domain.canonical import parse_canonical
+from ledger.domain.chain import timestamp
+
+PLAN_LOCKED = "plan.locked"
+SWEEP_STARTED = "sweep.started"
+SWEEP_CANCELLED = "sweep.cancelled"
+SWEEP_CLOSED = "sweep.closed"
+CELL_ATTEMPT = "cell.attempt"
+RELEASE_SIGNED = "release.signed"
+
+
+def plan_locked_payload(plan: Plan) -> dict[str, Any]:
+    """Return a locked plan: its payload whole, and where it stands; needs `study` and `fixture_set`."""
+    return {
+        "study": plan.study.slug,
+        "fixture_set": plan.fixture_set.digest,
+        "digest": plan.digest,
+        "name": plan.name,
+        "plan": parse_canonical(bytes(plan.canonical)),
+        "post_hoc": plan.post_hoc,
+        "locked_at": timestamp(plan.locked_at) if plan.locked_at else "",
+    }
+
+
+def sweep_started_payload(sweep: Sweep) -> dict[str, Any]:
+    """Return what a sweep is to do; needs `plan.fixture_set`. The cells are named by how many of each arm there are."""
+    arms: dict[str, int] = {}
+    for arm in sweep.cells.order_by("arm").values_list("arm", flat=True):
+        arms[arm] = arms.get(arm, 0) + 1
+    return {
+        "plan": sweep.plan.digest,
+        "fixture_set": sweep.plan.fixture_set.digest,
+        "seed": str(sweep.seed),
+        "block_size": sweep.block_size,
+        "held_out": sweep.held_out,
+        "cells": arms,
+    }
+
+
+def sweep_closed_payload(sweep: Sweep) -> dict[str, Any]:
+    """Return what a sealed sweep came to; needs `plan`."""
+    return {
+        "plan": sweep.plan.digest,
+        "root": sweep.root,
+        "cells": sweep.cells.count(),
+        "failed_cells": sweep.cells.filter(state=Cell.State.FAILED).count(),
+    }
+
+
+def attempt_payload(attempt: Attempt) -> dict[str, Any]:
+    """Return one report about one try at a cell; needs `cell`. Times and worker names stand here and in no result."""
+    cell = attempt.cell
+    return {
+        "arm": cell.arm,
+        "phase": cell.phase,
+        "block": cell.block,
+        "repeat": cell.repeat,
+        "attempt": attempt.number,
+        "outcome": str(attempt.outcome),
+        "problem": attempt.problem,
+        "worker": attempt.worker,
+        "started_at": timestamp(attempt.started_at),
+        "finished_at": timestamp(attempt.finished_at),
+    }
+
+
+def release_payload(release: Release) -> dict[str, Any]:
+    """Return a signed release; `decision` is the digest of the canonical decision. Needs `sweep.plan`, `signed_by`."""
+    return {
+        "plan": release.sweep.plan.digest,
+        "root": release.sweep.root,
+        "decision": release.digest,
+        "computed": release.computed,
+        "disposition": release.disposition,
+        "override_reason": release.override_reason,
+        "held_out_openings": release.held_out_openings,
+        "signed_by": release.signed_by.username,
+    }

@@ -1,0 +1,71 @@
+"""The world of a locked plan as values: documents, questions, tokenised corpus. Read once per process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from evaluation.domain.analysis import Analyser
+from evaluation.domain.authorise import needs_twin, twin
+from evaluation.domain.frozen import FrozenQuestion
+from evaluation.domain.index_build import prepare_corpus
+from evaluation.domain.packing import Packer
+from evaluation.domain.pipeline import PreparedCorpus
+from evaluation.domain.plan import Plan as PlanValue
+from evaluation.models import Plan
+from evaluation.plugins.tokenizers import load_tokenizer
+from evaluation.services.frozen_rows import Frozen, read_frozen
+from evaluation.services.pipeline_of import analyser_of, pipeline_settings
+from evaluation.services.population import population
+from evaluation.services.write_plan import plan_value
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """What a cell needs beside its own row.
+
+    `questions` is the population the figures are about; `asked` adds, for each question with restricted support, its
+    twin whose reader lacks the labels. Both are in order of their ids, which is the order of blocks. `packer` keeps
+    token counts between cells and changes no result.
+    """
+
+    plan: PlanValue
+    plan_digest: str
+    fixture_set_digest: str
+    prepared: PreparedCorpus
+    questions: tuple[FrozenQuestion, ...]
+    asked: tuple[FrozenQuestion, ...]
+    packer: Packer = field(repr=False)
+
+
+def load_world(plan: Plan) -> World:
+    """Return the world of `plan`, from this process's cache where the same plan and fixture set were loaded before.
+
+    Raises `TokenizerUnavailable`, `CorpusError` and ValueError for damaged rows: digests are compared on the way in.
+    """
+    return _world(plan.pk, plan.digest, plan.fixture_set_id, plan.fixture_set.digest)
+
+
+# Keyed by digests beside row numbers: a test database hands numbers out again.
+@lru_cache(maxsize=4)
+def _world(plan_id: int, plan_digest: str, fixture_set_id: int, fixture_set_digest: str) -> World:
+    value = plan_value(Plan.objects.get(pk=plan_id))
+    frozen = _frozen(fixture_set_id, fixture_set_digest)
+    prepared = _prepared(fixture_set_id, fixture_set_digest, value.budget.tokenizer, analyser_of(value))
+    questions = population(value, frozen.questions)
+    documents = {document.digest: document for document in prepared.documents}
+    twins = [twin(one, documents) for one in questions if needs_twin(one, documents)]
+    asked = tuple(sorted([*questions, *twins], key=lambda one: one.question_id))
+    packer = Packer(prepared, pipeline_settings(value).budget)
+    return World(value, plan_digest, fixture_set_digest, prepared, questions, asked, packer)
+
+
+@lru_cache(maxsize=4)
+def _frozen(fixture_set_id: int, fixture_set_digest: str) -> Frozen:
+    return read_frozen(fixture_set_id, fixture_set_digest)
+
+
+@lru_cache(maxsize=4)
+def _prepared(fixture_set_id: int, fixture_set_digest: str, tokenizer: str, analyser: Analyser) -> PreparedCorpus:
+    frozen = _frozen(fixture_set_id, fixture_set_digest)
+    return prepare_corpus(frozen.documents, load_tokenizer(tokenizer), analyser)

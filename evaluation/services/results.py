@@ -1,0 +1,120 @@
+"""The results of a sweep: computed once from its outcomes, kept, and handed to pages, commands and files alike."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+
+from evaluation.models import Sweep, SweepReport
+from evaluation.services.outcome_table import OutcomeTable, Progress, table_of_summaries
+from evaluation.services.problems import NotSealed
+from evaluation.services.result_figures import arm_rows, figure_rows, targeted_rows
+from evaluation.services.result_pairs import pair_rows
+from evaluation.services.result_rows import view_of
+from ledger.domain.canonical import digest
+
+#: Changes whenever the same outcomes would give another report; reports kept under an older form are computed anew.
+FORM = 1
+
+
+@dataclass(frozen=True)
+class SweepResults:
+    """A report as plain data (the shape that `results --json` writes, see docs/results.md), with ways to look into it.
+
+    Numbers are JSON numbers rounded to six places; a value that is none is null beside its status and reason.
+    """
+
+    data: dict[str, Any]
+
+    def rows(self, part: str, **equal: Any) -> Iterator[dict[str, Any]]:
+        """Yield the rows of `part` ("figures", "arms_by_view", "pairs", "usage", "targeted") whose members equal
+        `equal`.
+
+        Raises KeyError for an unknown part.
+        """
+        for row in self.data[part]:
+            if all(row[name] == value for name, value in equal.items()):
+                yield row
+
+    def row(self, part: str, **equal: Any) -> dict[str, Any]:
+        """Return the only row of `part` with these members; raises LookupError for none or several."""
+        found = list(self.rows(part, **equal))
+        if len(found) != 1:
+            raise LookupError(f"{len(found)} rows of {part} with {equal}")
+        return found[0]
+
+
+def sweep_results(sweep: Sweep, *, progress: Progress = lambda done, of: None) -> SweepResults:
+    """Return the results of a sealed sweep, from the kept report or computed and kept.
+
+    Asks for no permission: callers come through `evaluation.selectors.sweeps`. Raises NotSealed while it runs or when
+    it was cancelled.
+    """
+    if sweep.state != Sweep.State.SEALED:
+        raise NotSealed(
+            f"Sweep {sweep.pk} is {sweep.state}: results are computed when its last cell is done and sealed."
+        )
+    recipe = digest(f"{FORM}/{sweep.root}/{sweep.plan.digest}".encode())
+    kept = SweepReport.objects.filter(sweep=sweep, recipe=recipe).first()
+    if kept is not None:
+        return SweepResults(json.loads(zlib.decompress(kept.body)))
+    results = compute_results(sweep, table_of_summaries(sweep), progress=progress)
+    body = zlib.compress(json.dumps(results.data, ensure_ascii=False, allow_nan=False).encode())
+    with transaction.atomic():
+        SweepReport.objects.update_or_create(sweep=sweep, defaults={"recipe": recipe, "body": body})
+    return results
+
+
+def compute_results(sweep: Sweep, table: OutcomeTable, *, progress: Progress = lambda done, of: None) -> SweepResults:
+    """Compute the whole report of a sweep from `table`."""
+    plan = table.plan
+    data: dict[str, Any] = {
+        "form": FORM,
+        "sweep": {
+            "id": sweep.pk,
+            "state": str(sweep.state),
+            "root": sweep.root,
+            "problem": sweep.problem,
+            "plan": plan.name,
+            "plan_digest": sweep.plan.digest,
+            "post_hoc": sweep.plan.post_hoc,
+            "fixture_set": sweep.plan.fixture_set.name,
+            "fixture_set_digest": sweep.plan.fixture_set.digest,
+            "study": sweep.plan.study.slug,
+            "held_out": sweep.held_out,
+            "questions": len(table.questions),
+            "clusters": len({one.cluster for one in table.questions}),
+            "cells": sweep.cells.count(),
+        },
+        "arms": [
+            {
+                "arm": arm.name,
+                "role": str(arm.role),
+                "segmenter": arm.segmenter,
+                "capacity": arm.capacity,
+                "overlap": arm.overlap,
+                "stride": table.phases[arm.name].stride,
+                "phases": dict(table.phases[arm.name].shared),
+            }
+            for arm in plan.arms
+        ],
+        "views": [view_of(plan, key) for key in table.views],
+        "figures": list(figure_rows(table)),
+        "arms_by_view": [],
+        "pairs": [],
+        "targeted": list(targeted_rows(table)),
+    }
+    steps = [arm_rows(table), pair_rows(table)]
+    total = sum(one.steps for one in steps)
+    done = 0
+    for part, step in zip(("arms_by_view", "pairs"), steps, strict=True):
+        for row in step:
+            data[part].append(row)
+            done += 1
+            progress(done, total)
+    return SweepResults(data)

@@ -1,0 +1,68 @@
+"""Compute one cell. Reads rows, then only computes: what comes out is written by `finish_cell` under the lease."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+
+from evaluation.domain.cell import run_block
+from evaluation.domain.index_build import build_index, preflight
+from evaluation.domain.pipeline import IndexBuild
+from evaluation.models import Cell
+from evaluation.services.arm_phases import CONTROL, arm_phases
+from evaluation.services.finish_cell import CellResult
+from evaluation.services.frozen_world import World, load_world
+from evaluation.services.pipeline_of import arm_settings, pipeline_settings, policies
+from evaluation.services.population import block_of
+from evaluation.services.record_cell import build_records, cell_records
+
+
+class CellRefused(Exception):
+    """A fault of the plan's world that no retry can mend: arms that do not index the same documents."""
+
+
+#: Index builds kept per process. Cells come in random order, so a build is met again only after a while; the baseline's
+#: first build is looked at before every cell.
+_KEPT_BUILDS = 12
+_builds: OrderedDict[tuple[str, str, str, int], IndexBuild] = OrderedDict()
+_lock = threading.Lock()
+
+
+def run_cell(cell_id: int) -> CellResult:
+    """Build (or reuse) the cell's index, compare it with the baseline's, ask its questions, and return what came of it.
+
+    Raises CellRefused when the preflight finds a missing, doubled or different document or bytes in no chunk, and
+    whatever the pipeline raises.
+    """
+    cell = Cell.objects.select_related("sweep__plan__fixture_set").get(pk=cell_id)
+    world = load_world(cell.sweep.plan)
+    build = index_build(world, cell.arm, cell.phase)
+    problems = preflight([_reference(world), build])
+    if problems:
+        raise CellRefused("The preflight found: " + "; ".join(problems))
+    settings = pipeline_settings(world.plan)
+    questions = block_of(world.asked, cell.block, cell.sweep.block_size)
+    block = run_block(world.prepared, build, questions, settings, policies(world.plan), world.packer)
+    records = [*build_records(world, build, cell.phase), *cell_records(world, cell, block)]
+    return CellResult(records, block.outcomes)
+
+
+def index_build(world: World, arm: str, phase: int) -> IndexBuild:
+    """Return the index build of one (arm, phase) of the world's plan, from this process's small cache or built anew."""
+    key = (world.fixture_set_digest, world.plan_digest, arm, phase)
+    with _lock:
+        if key in _builds:
+            _builds.move_to_end(key)
+            return _builds[key]
+    build = build_index(world.prepared, arm_settings(world.plan.arm(arm)), None if phase == CONTROL else phase)
+    with _lock:
+        _builds[key] = build
+        while len(_builds) > _KEPT_BUILDS:
+            _builds.popitem(last=False)
+    return build
+
+
+def _reference(world: World) -> IndexBuild:
+    baseline = arm_settings(world.plan.baseline)
+    first = arm_phases(world.plan, baseline, world.prepared, world.questions).runs[0]
+    return index_build(world, baseline.name, first)

@@ -1,0 +1,227 @@
+"""Compares what the ledger was told about plans, sweeps, attempts and releases with the rows as they stand, and decides
+again.
+
+A release is checked by computing its decision anew from the sealed results, not by comparing two copies of it.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+from evaluation import records
+from evaluation.models import Attempt, Cell, CellSummary, Plan, Release, Sweep
+from evaluation.services.decide_release import decide_release
+from evaluation.services.result_keys import ANSWER, KINDS, OUTCOME, QUERY
+from evaluation.services.sign_release import release_canonical
+from ledger import registry
+from ledger.domain.canonical import canonical_bytes, digest
+from ledger.domain.findings import Finding
+from ledger.models import Record, Result, Seal
+
+#: Members of results that bear people's text; a text-free export replaces them by keyed digests.
+_RESULT_TEXT = {
+    QUERY: ("text", "expected_answer", "scope", "qualification", "missing_text"),
+    ANSWER: ("text[]",),
+}
+
+
+def register_all() -> None:
+    """Register every kind and table of this app; called once, when Django starts."""
+    registry.register(records.PLAN_LOCKED, verify_plan)
+    registry.register(records.SWEEP_STARTED, verify_started)
+    registry.register(records.SWEEP_CLOSED, verify_closed)
+    registry.register(records.SWEEP_CANCELLED, verify_cancelled, text_fields=("reason",))
+    registry.register(records.CELL_ATTEMPT, verify_attempt, text_fields=("problem",))
+    registry.register(records.RELEASE_SIGNED, verify_release, text_fields=("override_reason",))
+    for kind in KINDS:
+        registry.register_plain(kind, text_fields=_RESULT_TEXT.get(kind, ()))
+    registry.register_table(Plan._meta.db_table, verify_locked_plans)
+    registry.register_table(Attempt._meta.db_table, verify_attempts_recorded)
+    registry.register_table(Release._meta.db_table, verify_releases_recorded)
+    registry.register_table(CellSummary._meta.db_table, verify_summaries)
+
+
+def verify_plan(record: Record) -> Iterator[Finding]:
+    """Find the locked plan the record names, with the very payload that was locked."""
+    told = record.value
+    where = f"plan {told['name']} of {told['study']}"
+    if digest(canonical_bytes(told["plan"])) != told["digest"]:
+        yield Finding("plan.digest", record.seq, where, "the recorded plan does not have the recorded digest.")
+    plans = Plan.objects.select_related("study", "fixture_set").filter(
+        study__slug=told["study"],
+        digest=told["digest"],
+        fixture_set__digest=told["fixture_set"],
+        locked_at__isnull=False,
+    )
+    told_again = [records.plan_locked_payload(plan) for plan in plans]
+    if _without_by(told) not in told_again:
+        yield from _differs(told, told_again[0] if told_again else None, record.seq, where)
+
+
+def verify_started(record: Record) -> Iterator[Finding]:
+    """Find the sweep with its plan, seed and cells."""
+    sweep = _sweep(record)
+    yield from _differs(record.value, records.sweep_started_payload(sweep) if sweep else None, record.seq, record.scope)
+
+
+def verify_closed(record: Record) -> Iterator[Finding]:
+    """Find the sealed sweep, whose root is the one the ledger sealed."""
+    sweep = _sweep(record)
+    yield from _differs(record.value, records.sweep_closed_payload(sweep) if sweep else None, record.seq, record.scope)
+    seal = Seal.objects.filter(scope=record.scope).first()
+    if seal is None or seal.root != record.value["root"]:
+        found = seal.root if seal else "none"
+        yield Finding("sweep.root", record.seq, record.scope, f"closed with another root than its seal ({found}).")
+    if sweep is not None and sweep.state != Sweep.State.SEALED:
+        yield Finding("sweep.state", record.seq, record.scope, f"it was sealed and its row says {sweep.state}.")
+
+
+def verify_cancelled(record: Record) -> Iterator[Finding]:
+    """Find the cancelled sweep."""
+    sweep = _sweep(record)
+    if sweep is None or sweep.state != Sweep.State.CANCELLED:
+        found = f"is {sweep.state}" if sweep else "is gone"
+        yield Finding("sweep.state", record.seq, record.scope, f"it was cancelled and its row {found}.")
+
+
+def verify_attempt(record: Record) -> Iterator[Finding]:
+    """Find the report the record copies."""
+    told = record.value
+    where = f"{record.scope} {told['arm']} phase {told['phase']} block {told['block']} attempt {told['attempt']}"
+    attempt = (
+        Attempt.objects.select_related("cell")
+        .filter(
+            cell__sweep_id=_sweep_id(record.scope),
+            cell__arm=told["arm"],
+            cell__phase=told["phase"],
+            cell__block=told["block"],
+            cell__repeat=told["repeat"],
+            number=told["attempt"],
+            outcome=told["outcome"],
+        )
+        .first()
+    )
+    yield from _differs(told, records.attempt_payload(attempt) if attempt else None, record.seq, where)
+
+
+def verify_release(record: Record) -> Iterator[Finding]:
+    """Find the release, and compute its decision anew from the sealed results."""
+    where = f"release of {record.scope}"
+    release = (
+        Release.objects.select_related("sweep__plan__fixture_set", "signed_by")
+        .filter(sweep_id=_sweep_id(record.scope))
+        .first()
+    )
+    yield from _differs(record.value, records.release_payload(release) if release else None, record.seq, where)
+    if release is None:
+        return
+    if release.ledger_head != record.link:
+        yield Finding("release.head", record.seq, where, "it prints another ledger head than its record's.")
+    if digest(bytes(release.canonical)) != release.digest:
+        yield Finding("release.digest", record.seq, where, "its bytes do not have its digest.")
+    decision = decide_release(release.sweep)
+    if canonical_bytes(release_canonical(release.sweep, decision)) != bytes(release.canonical):
+        yield Finding(
+            "release.decision",
+            record.seq,
+            where,
+            f"computed again from the sealed results, “{decision.disposition}” has other readings than were signed.",
+        )
+
+
+def verify_locked_plans() -> Iterator[Finding]:
+    """Find locked plans nobody recorded, and plans whose bytes are not those of their digest."""
+    told = {
+        (one.value["study"], one.value["fixture_set"], one.value["digest"], one.value["locked_at"])
+        for one in Record.objects.filter(kind=records.PLAN_LOCKED).iterator()
+    }
+    for plan in Plan.objects.select_related("study", "fixture_set").iterator():
+        where = f"plan {plan.name} of {plan.study.slug}"
+        if digest(bytes(plan.canonical)) != plan.digest:
+            yield Finding("plan.digest", None, where, "its bytes do not have its digest.")
+            continue
+        if plan.locked_at is None:
+            continue
+        payload = records.plan_locked_payload(plan)
+        if (payload["study"], payload["fixture_set"], payload["digest"], payload["locked_at"]) not in told:
+            yield Finding("row.unrecorded", None, where, "it is locked and no record says so.")
+
+
+def verify_attempts_recorded() -> Iterator[Finding]:
+    """Find reports nobody recorded."""
+    told = {
+        (one.scope, *(one.value[name] for name in ("arm", "phase", "block", "repeat", "attempt", "outcome")))
+        for one in Record.objects.filter(kind=records.CELL_ATTEMPT).iterator()
+    }
+    rows = Attempt.objects.values_list(
+        "cell__sweep_id", "cell__arm", "cell__phase", "cell__block", "cell__repeat", "number", "outcome"
+    )
+    for sweep_id, *rest in rows.iterator():
+        if (Sweep(pk=sweep_id).scope, *rest) not in told:
+            yield Finding("row.unrecorded", None, f"attempt {rest} of sweep {sweep_id}", "no record holds it.")
+
+
+def verify_releases_recorded() -> Iterator[Finding]:
+    """Find releases nobody recorded."""
+    told = set(Record.objects.filter(kind=records.RELEASE_SIGNED).values_list("scope", flat=True))
+    for sweep_id in Release.objects.values_list("sweep_id", flat=True):
+        if Sweep(pk=sweep_id).scope not in told:
+            yield Finding("row.unrecorded", None, f"release of sweep {sweep_id}", "no record holds it.")
+
+
+def verify_summaries() -> Iterator[Finding]:
+    """Compare every summary with the outcome record it was made from, both ways."""
+    for sweep in Sweep.objects.filter(state=Sweep.State.SEALED):
+        told = {
+            (value["arm"], value["phase"], value["block"], value["repeat"], value["view"]): canonical_bytes(
+                value["outcomes"]
+            )
+            for value in (one.value for one in Result.objects.filter(scope=sweep.scope, kind=OUTCOME).iterator())
+        }
+        rows = CellSummary.objects.filter(cell__sweep=sweep).values_list(
+            "cell__arm", "cell__phase", "cell__block", "cell__repeat", "view", "outcomes"
+        )
+        for *place, body in rows.iterator():
+            if told.pop(tuple(place), b"") != _inflated(body):
+                yield Finding(
+                    "row.differs", None, f"summary {place} of {sweep.scope}", "it is not its outcome record's."
+                )
+        for place in told:
+            yield Finding(
+                "row.missing", None, f"summary {place} of {sweep.scope}", "the outcome record has no summary row."
+            )
+        cells = Cell.objects.filter(sweep=sweep).exclude(state__in=[Cell.State.DONE, Cell.State.FAILED]).count()
+        if cells:
+            yield Finding("sweep.cells", None, sweep.scope, f"it is sealed and {cells} of its cells are open.")
+
+
+def _inflated(body: bytes) -> bytes:
+    try:
+        return zlib.decompress(body)
+    except zlib.error:
+        return b""
+
+
+def _sweep(record: Record) -> Sweep | None:
+    return Sweep.objects.select_related("plan__fixture_set").filter(pk=_sweep_id(record.scope)).first()
+
+
+def _sweep_id(scope: str) -> int:
+    kind, _, number = scope.partition(":")
+    return int(number) if kind == "sweep" and number.isdecimal() else -1
+
+
+def _without_by(told: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in told.items() if name not in {"by", "reason"}}
+
+
+def _differs(told: dict[str, Any], found: dict[str, Any] | None, seq: int, where: str) -> Iterator[Finding]:
+    if found is None:
+        yield Finding("row.missing", seq, where, "the row it describes is gone.")
+        return
+    told = _without_by(told)
+    for name in sorted(told.keys() | found.keys()):
+        if told.get(name) != found.get(name):
+            yield Finding("row.differs", seq, where, f"{name}: recorded and stored values differ.")
