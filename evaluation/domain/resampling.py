@@ -149,7 +149,8 @@ def _resample_group(
     def of_draws(draws: NDArray[np.float64], axis: int = -1) -> Numbers:
         indices = np.moveaxis(draws, axis, -1)
         flat = indices.reshape(-1, indices.shape[-1]).astype(np.intp)
-        found = statistic(_weights(flat, clusters))[:, group]
+        # Twelve places keep replicates that are equal in exact arithmetic equal here, on which BCa's correction counts.
+        found = np.round(statistic(_weights(flat, clusters))[:, group], 12)
         return np.ascontiguousarray(found.T).reshape((found.shape[1], *indices.shape[:-1]))
 
     batch = max(1, BATCH_BYTES // (8 * (5 * clusters + 6 * width)))

@@ -227,8 +227,10 @@ class _Sample:
 
     @property
     def equal(self) -> bool:
-        """Whether every cluster that was counted gave the same value."""
+        """Whether every cluster that was counted gave the same value (with one cluster: every question)."""
         known = self.per_cluster[~np.isnan(self.per_cluster)]
+        if known.size < 2:
+            known = self.per_question[~np.isnan(self.per_question)]
         return bool(known.size) and float(np.ptp(known)) < 1e-12
 
     def events(self, sign: int) -> tuple[float, int]:

@@ -1,0 +1,237 @@
+"""Intervals: agreement with SciPy, pairing, clusters, degenerate samples, memory, and coverage where truth is known."""
+
+from __future__ import annotations
+
+import tracemalloc
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import bootstrap
+
+from evaluation.domain.outcomes import Status
+from evaluation.domain.permutation import worst_phase_null
+from evaluation.domain.plan_words import IntervalMethod, MetricName, Sidedness
+from evaluation.domain.resampling import UncertaintyRule
+from evaluation.domain.statistics import arm_mean, arm_phases, paired_mean, paired_phases, paired_worst
+
+from .outcome_makers import matrix
+
+RULE = UncertaintyRule(replicates=1000, seed=7)
+
+
+def coin(rows: int, phases: int, rate: float, seed: int) -> list[list[int]]:
+    return (np.random.default_rng(seed).random((rows, phases)) < rate).astype(int).tolist()
+
+
+@pytest.mark.parametrize("method", list(IntervalMethod))
+def test_paired_mean_is_scipys_bootstrap_of_question_differences(method: IntervalMethod) -> None:
+    before, after = coin(60, 8, 0.6, 1), coin(60, 8, 0.7, 2)
+    found = paired_mean(matrix(before), matrix(after), replace(RULE, method=method, sidedness=Sidedness.TWO_SIDED))
+    difference = np.array(after).mean(axis=1) - np.array(before).mean(axis=1)
+    names = {IntervalMethod.BCA: "BCa"}
+    plain = bootstrap(
+        (difference,),
+        lambda drawn, axis: np.round(np.mean(drawn, axis=axis), 12),
+        n_resamples=1000,
+        method=names.get(method, str(method)),
+        rng=np.random.default_rng(7),
+    ).confidence_interval
+    assert found.status is Status.VALUE
+    assert found.point == pytest.approx(difference.mean(), abs=1e-6)
+    assert (found.lower, found.upper) == pytest.approx((plain.low, plain.high), abs=1e-6)
+    assert found.signature.text() == (
+        f"{method} cluster bootstrap, 95 % two-sided, 60 clusters of 60 questions, 1000 replicates, seed 7"
+    )
+
+
+def test_same_seed_same_interval_and_batches_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, after = matrix(coin(40, 4, 0.5, 1)), matrix(coin(40, 4, 0.6, 2))
+    whole = paired_phases(before, after, RULE)
+    assert paired_phases(before, after, RULE) == whole
+    monkeypatch.setattr("evaluation.domain.resampling.DISTRIBUTION_BYTES", 8 * 1000)
+    assert paired_phases(before, after, RULE) == whole
+    assert paired_mean(before, after, replace(RULE, seed=8)) != paired_mean(before, after, RULE)
+
+
+def test_one_sided_bounds_lie_inside_two_sided_and_corrected_ones_outside() -> None:
+    arms = matrix(coin(80, 4, 0.5, 1)), matrix(coin(80, 4, 0.6, 2))
+    one = paired_mean(*arms, RULE)
+    two = paired_mean(*arms, replace(RULE, sidedness=Sidedness.TWO_SIDED))
+    many = paired_mean(*arms, replace(RULE, comparisons=5))
+    assert many.lower < two.lower < one.lower < one.upper < two.upper < many.upper
+    assert "shared by 5 comparisons" in many.signature.text()
+
+
+def test_whole_clusters_are_drawn_so_copies_add_no_certainty() -> None:
+    before, after = coin(30, 4, 0.5, 1), coin(30, 4, 0.6, 2)
+    names = [f"doc{row}" for row in range(30)]
+    single = paired_mean(matrix(before, names), matrix(after, names), RULE)
+    copied = paired_mean(matrix(before * 4, names * 4), matrix(after * 4, names * 4), RULE)
+    assert (copied.lower, copied.upper) == pytest.approx((single.lower, single.upper), abs=1e-6)
+    assert (copied.signature.clusters, copied.signature.questions) == (30, 120)
+
+
+def test_unshifted_control_repeated_over_phases_is_one_observation() -> None:
+    control = [[1] * 8 if row % 2 else [0] * 8 for row in range(30)]
+    shown_often = matrix(control, cuts=[0] * 8)
+    shown_once = matrix([row[:1] for row in control])
+    window = matrix(coin(30, 8, 0.5, 3))
+    assert (arm_mean(shown_often, RULE).lower, len(arm_phases(shown_often, RULE))) == (
+        arm_mean(shown_once, RULE).lower,
+        1,
+    )
+    assert arm_phases(shown_often, RULE)[0].labels == shown_often.labels
+    assert len(paired_phases(shown_often, window, RULE)) == 8
+
+
+def test_worst_phase_of_unequal_phase_counts_is_refused() -> None:
+    control, window = matrix([[1] * 8] * 20, cuts=[0] * 8), matrix(coin(20, 8, 0.9, 3))
+    found = paired_worst(control, window, RULE)
+    assert (found.status, found.point, found.lower) == (Status.UNDEFINED, None, None)
+    assert "8 distinct phases and the baseline 1" in found.reason
+
+
+def test_worst_phase_figure_is_basic_and_says_why() -> None:
+    before, after = np.array(coin(60, 6, 0.6, 1)), np.array(coin(60, 6, 0.6, 2))
+    found = paired_worst(matrix(before.tolist()), matrix(after.tolist()), RULE)
+    assert found.point == pytest.approx(after.mean(axis=0).min() - before.mean(axis=0).min(), abs=1e-6)
+    assert found.signature.method == "basic cluster bootstrap"
+    assert "low-biased" in found.note
+    index = np.arange(60)
+    plain = bootstrap(
+        (index,),
+        lambda drawn, axis: after[drawn].mean(axis=-2).min(axis=-1) - before[drawn].mean(axis=-2).min(axis=-1),
+        n_resamples=1000,
+        method="basic",
+        confidence_level=0.9,
+        rng=np.random.default_rng(7),
+    ).confidence_interval
+    assert (found.lower, found.upper) == pytest.approx((plain.low, plain.high), abs=1e-6)
+
+
+@pytest.mark.parametrize("method", list(IntervalMethod))
+def test_identical_arms_give_an_exact_bound_and_no_zero_width(method: IntervalMethod) -> None:
+    arm = matrix(coin(12, 8, 0.7, 1))
+    found = paired_mean(arm, arm, replace(RULE, method=method))
+    assert (found.status, found.exact, found.point) == (Status.UNDEFINED, True, 0.0)
+    assert (found.lower, found.upper) == (-0.220922, 0.220922)
+    assert "every outcome is equal" in found.reason
+    assert "12 effective clusters" in found.reason
+
+
+def test_all_lost_gives_an_exact_upper_bound() -> None:
+    found = paired_mean(matrix([[1] * 4] * 12), matrix([[0] * 4] * 12), RULE)
+    assert (found.point, found.lower) == (-1.0, -1.0)
+    assert found.upper == pytest.approx(1 - 2 * 0.05 ** (1 / 12), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("rows", "clusters", "reason"),
+    [
+        (20, ["one"] * 20, "one cluster, and the plan asks for 10"),
+        (20, ["one", "two"] * 10, "2 clusters, and the plan asks for 10"),
+    ],
+)
+def test_few_clusters_give_a_point_and_the_reason(rows: int, clusters: list[str], reason: str) -> None:
+    found = paired_mean(matrix(coin(rows, 4, 0.5, 1), clusters), matrix(coin(rows, 4, 0.5, 2), clusters), RULE)
+    assert found.status is Status.UNDEFINED
+    assert found.point is not None
+    assert (found.lower, found.upper) == (None, None)
+    assert reason in found.reason
+
+
+def test_no_question_gives_no_number() -> None:
+    empty = matrix(coin(5, 4, 0.5, 1)).rows(())
+    uncounted = matrix(coin(5, 4, 0.5, 1), totals=[[0] * 4] * 5)
+    for arm in (empty, uncounted):
+        found = paired_mean(arm, arm, RULE)
+        assert (found.point, found.lower, found.status) == (None, None, Status.UNDEFINED)
+        assert found.reason.startswith("n = 0")
+        assert paired_phases(arm, arm, RULE)[0].estimate.point is None
+
+
+def test_rare_denominator_is_undefined_rather_than_nan() -> None:
+    totals = [[1, 1]] * 2 + [[0, 0]] * 18
+    arm = matrix([[1, 1]] + [[0, 0]] * 19, totals=totals, metric=MetricName.ATTRIBUTION)
+    other = matrix([[0, 1]] * 20, metric=MetricName.ATTRIBUTION)
+    found = paired_mean(arm, other, RULE)
+    assert found.status is Status.UNDEFINED
+    assert "replicates nothing was counted" in found.reason
+
+
+def test_rare_losses_widen_the_lower_bound_beyond_the_bootstrap() -> None:
+    kept = [[1] * 4] * 100
+    found = paired_mean(matrix(kept), matrix([*kept[:99], [0] * 4]), RULE)
+    assert found.status is Status.VALUE
+    assert found.lower == pytest.approx(-0.0466, abs=1e-3)  # Clopper–Pearson upper bound of 1 in 100
+    assert "only 1 clusters lost" in found.note
+
+
+def test_single_proportion_near_one_meets_the_exact_bound() -> None:
+    found = arm_mean(matrix([[1] * 4] * 39 + [[0] * 4]), RULE)
+    assert found.lower == pytest.approx(0.8866, abs=1e-3)
+    assert arm_mean(matrix([[1] * 4] * 40), RULE).lower == pytest.approx(0.05 ** (1 / 40), abs=1e-6)
+
+
+def test_mismatched_arms_are_refused() -> None:
+    arm = matrix(coin(12, 4, 0.5, 1))
+    with pytest.raises(ValueError, match="different questions"):
+        paired_mean(arm, arm.rows(arm.questions[:5]), RULE)
+    with pytest.raises(ValueError, match="different phase labels"):
+        paired_phases(arm, matrix(coin(12, 3, 0.5, 1)), RULE)
+    with pytest.raises(ValueError, match="different metrics"):
+        paired_mean(arm, matrix(coin(12, 4, 0.5, 1), metric=MetricName.CORRECTNESS), RULE)
+
+
+def test_memory_stays_bounded_for_many_clusters_phases_and_replicates() -> None:
+    arms = matrix(coin(1500, 64, 0.6, 1)), matrix(coin(1500, 64, 0.6, 2))
+    paired_mean(*(arm.rows(arm.questions[:20]) for arm in arms), RULE)  # imports are not the bootstrap's memory
+    tracemalloc.start()
+    paired_phases(*arms, replace(RULE, replicates=2000))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 50_000_000
+
+
+def test_null_is_calibrated_when_documents_move_together() -> None:
+    rejected = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        shared = np.repeat(rng.random((20, 8)) < 0.5, 4, axis=0)
+        own = rng.random((80, 8)) < 0.5
+        rows = np.where(rng.random((80, 1)) < 0.8, shared, own).astype(int).tolist()
+        clusters = [f"doc{row // 4}" for row in range(80)]
+        found = worst_phase_null(matrix(rows, clusters), permutations=199, seed=seed)
+        rejected += found.p_value <= 0.05
+    assert rejected <= 9  # 3 expected; 9 or fewer has probability 0.998 at the nominal 5 %
+
+
+def test_null_sees_one_bad_phase_and_refuses_what_cannot_be_permuted() -> None:
+    rows = np.array(coin(60, 8, 0.8, 1))
+    rows[:, 3] = np.array(coin(60, 1, 0.4, 2))[:, 0]
+    found = worst_phase_null(matrix(rows.tolist()), permutations=499, seed=1)
+    assert found.p_value <= 0.01
+    assert found.observed < found.low <= found.expected <= found.high
+    assert worst_phase_null(matrix([[1]] * 5)).status is Status.UNDEFINED
+    assert "one cluster" in worst_phase_null(matrix([[1, 0]] * 5, ["d"] * 5)).reason
+    assert worst_phase_null(matrix([[1, 0]] * 5).rows(())).status is Status.UNDEFINED
+
+
+def test_coverage_and_false_accepts_are_near_nominal_for_thirty_clusters() -> None:
+    covered = accepted = 0
+    runs = 150
+    for seed in range(runs):
+        rng = np.random.default_rng(1000 + seed)
+        document = np.repeat(rng.random((30, 1)), 3, axis=0)
+        mixed = np.where(rng.random((90, 1)) < 0.5, document, rng.random((90, 1)))
+        level = np.broadcast_to(mixed, (90, 6))
+        before = (level < 0.8).astype(int)
+        after = np.where(rng.random((90, 6)) < 0.125, 0, before)  # loses one supported answer in eight: 0.10
+        clusters = [f"doc{row // 3}" for row in range(90)]
+        arms = matrix(before.tolist(), clusters), matrix(after.tolist(), clusters)
+        found = paired_mean(*arms, replace(RULE, sidedness=Sidedness.TWO_SIDED, replicates=500))
+        covered += found.lower <= -0.10 <= found.upper
+        accepted += paired_mean(*arms, replace(RULE, replicates=500)).lower >= -0.10
+    assert covered / runs >= 0.88
+    assert accepted / runs <= 0.11
