@@ -16,5 +16,6 @@ class Frozen:
 
 
 def read_frozen(fixture_set_id: int, digest: str) -> Frozen:
-    """Return the fixture set's documents and questions; raises ValueError naming the row whose digest does not match."""
+    """Return the fixture set's documents and questions; raises ValueError naming the row whose digest does not
+    match."""
     raise NotImplementedError

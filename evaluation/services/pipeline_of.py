@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from evaluation.domain.analysis import Analyser
+from evaluation.domain.oracle import DIAGNOSTIC, PRODUCTION
 from evaluation.domain.pipeline import ArmSettings, PipelineSettings, Policies
 from evaluation.domain.plan import Arm, Plan
-from evaluation.domain.segmenters.token_window import TokenWindow
-from evaluation.plugins.extractive import Extractive
+from evaluation.plugins.registry import Kind
+from evaluation.services.plugins import installed_plugins
+
+#: Stands in a cell for the oracle, which has no index; no arm of a plan can have such a name.
+ORACLE = "~oracle"
+#: How many times the production ceiling the diagnostic oracle has.
+ROOM = 4
 
 
 def arm_settings(arm: Arm) -> ArmSettings:
-    """Return the arm with its segmenter. Raises `SegmenterConfigError` for sizes that give no chunks."""
-    return ArmSettings(arm.name, TokenWindow(capacity=arm.capacity, overlap=arm.overlap, tails=str(arm.tails)))
+    """Return the arm with its segmenter. Raises `SegmenterConfigError` for sizes that give no chunks, `PluginError`."""
+    return ArmSettings(arm.name, installed_plugins().get(Kind.SEGMENTER, arm.segmenter).make(arm))
 
 
 def analyser_of(plan: Plan) -> Analyser:
@@ -26,11 +32,23 @@ def pipeline_settings(plan: Plan) -> PipelineSettings:
     )
 
 
-def policies(plan: Plan) -> Policies:
-    """Return the replaceable steps of the plan. Raises ValueError for a generator this installation does not have."""
-    name = plan.generation.generator
-    if name == "none":
-        return Policies()
-    if name == "extractive":
-        return Policies(generator=Extractive(analyser_of(plan), threshold=plan.generation.abstention_threshold))
-    raise ValueError(f"The plan names the generator “{name}”, which is not installed here. Known: none, extractive.")
+def policies_of(plan: Plan) -> Policies:
+    """Return the replaceable steps of the plan. Raises `PluginError` for a generator this installation does not
+    have."""
+    plugin = installed_plugins().get(Kind.GENERATOR, plan.generation.generator)
+    return Policies(generator=plugin.make(plan.generation, analyser_of(plan)))
+
+
+def diagnostic_ceiling(plan: Plan) -> int:
+    """Return the evidence tokens of the diagnostic oracle, which says nothing about what can be deployed."""
+    return ROOM * plan.budget.primary_evidence_tokens
+
+
+def oracle_views(plan: Plan) -> tuple[str, ...]:
+    """Return the names of the oracle's views."""
+    return (f"{PRODUCTION}:{plan.budget.primary_evidence_tokens}", f"{DIAGNOSTIC}:{diagnostic_ceiling(plan)}")
+
+
+def views_of(plan: Plan, arm: str) -> tuple[str, ...]:
+    """Return the views in which a cell of `arm` (or of the oracle) has outcomes."""
+    return oracle_views(plan) if arm == ORACLE else pipeline_settings(plan).views

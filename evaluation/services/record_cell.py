@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from evaluation.domain.frozen import FrozenQuestion
+from evaluation.domain.oracle import OracleResult
 from evaluation.domain.outcome_payload import outcomes_payload
 from evaluation.domain.outcomes import QuestionOutcome
 from evaluation.domain.payloads import boundary_payload
 from evaluation.domain.pipeline import BlockResult, IndexBuild
 from evaluation.models import Cell
 from evaluation.services.frozen_world import World
-from evaluation.services.pipeline_of import pipeline_settings
+from evaluation.services.pipeline_of import views_of
 from evaluation.services.result_keys import BOUNDARY, FAILURE, MANIFEST, OUTCOME, build_key, cell_key
 from ledger.services import ResultEntry
 
@@ -30,7 +31,7 @@ def build_records(world: World, build: IndexBuild, phase: int) -> Iterator[Resul
         yield ResultEntry(build_key(world.plan_digest, build.arm.name, phase, kind), kind, payload)
 
 
-def cell_records(world: World, cell: Cell, block: BlockResult) -> Iterator[ResultEntry]:
+def cell_records(world: World, cell: Cell, block: BlockResult | OracleResult) -> Iterator[ResultEntry]:
     """Yield the retrieval, budget, answer and citation records of a cell, per view where there are views, and the
     outcomes."""
     for kind, payload in block.payloads:
@@ -45,7 +46,7 @@ def failure_records(
     """Return the labelled failure of a cell: one failure record, and a failed outcome of every question in every
     view."""
     failed = [QuestionOutcome(one.question_id, failed=INFRASTRUCTURE) for one in questions]
-    outcomes = dict.fromkeys(pipeline_settings(world.plan).views, failed)
+    outcomes = dict.fromkeys(views_of(world.plan, cell.arm), failed)
     record = ResultEntry(
         _key(world, cell, FAILURE),
         FAILURE,

@@ -12,7 +12,9 @@ from evaluation.domain.phase_matrix import arm_table
 from evaluation.domain.plan_words import MetricName
 from evaluation.domain.resampling import rule_of
 from evaluation.domain.statistics import arm_mean
+from evaluation.services.arm_phases import CONTROL
 from evaluation.services.outcome_table import OutcomeTable, Selection
+from evaluation.services.pipeline_of import ORACLE, oracle_views
 from evaluation.services.result_rows import Rows, estimate_cells, figure_cells, number, selection_cells
 
 #: Stages at which a metric has a figure: support at each of them, everything else where the prompt is packed.
@@ -37,6 +39,16 @@ def figure_rows(table: OutcomeTable) -> Iterator[dict[str, Any]]:
                 for selection in table.selections:
                     place = {"arm": arm.name, "view": view, "label": label, "phase": phase}
                     yield from _figures(table, place | selection_cells(selection), selection)
+
+
+def oracle_rows(table: OutcomeTable) -> Iterator[dict[str, Any]]:
+    """Yield every metric with the adjudicated evidence as the only evidence, per oracle view, sample and segment."""
+    for view in oracle_views(table.plan):
+        for selection in table.selections:
+            runs = table.all_repeats(ORACLE, CONTROL, view, selection)
+            for metric in phase_metrics(table):
+                place = {"view": view, "metric": str(metric)} | selection_cells(selection)
+                yield place | _reading_cells(reading(metric, runs))
 
 
 def targeted_rows(table: OutcomeTable) -> Iterator[dict[str, Any]]:

@@ -15,12 +15,13 @@ RETRIEVAL = "retrieval"
 BUDGET = "budget"
 ANSWER = "answer"
 CITATION = "citation"
+ORACLE = "oracle"
 OUTCOME = "outcome"
 FAILURE = "failure"
 
-#: Every kind a sweep's scope may hold: the eight of the method, the manifest of each index build, the verdict on each
-#: question, and labelled infrastructure failures.
-KINDS = (QUERY, SOURCE, SUPPORT, MANIFEST, BOUNDARY, RETRIEVAL, BUDGET, ANSWER, CITATION, OUTCOME, FAILURE)
+#: Every kind a sweep's scope may hold: the eight of the method, the manifest of each index build, oracle prompts, the
+#: verdict on each question, and labelled infrastructure failures.
+KINDS = (QUERY, SOURCE, SUPPORT, MANIFEST, BOUNDARY, RETRIEVAL, BUDGET, ANSWER, CITATION, ORACLE, OUTCOME, FAILURE)
 
 
 def study_key(plan_digest: str, kind: str, name: str) -> str:

@@ -13,7 +13,7 @@ from django.db import transaction
 from evaluation.models import Sweep, SweepReport
 from evaluation.services.outcome_table import OutcomeTable, Progress, table_of_summaries
 from evaluation.services.problems import NotSealed
-from evaluation.services.result_figures import arm_rows, figure_rows, targeted_rows
+from evaluation.services.result_figures import arm_rows, figure_rows, oracle_rows, targeted_rows
 from evaluation.services.result_pairs import pair_rows
 from evaluation.services.result_rows import view_of
 from ledger.domain.canonical import digest
@@ -32,7 +32,7 @@ class SweepResults:
     data: dict[str, Any]
 
     def rows(self, part: str, **equal: Any) -> Iterator[dict[str, Any]]:
-        """Yield the rows of `part` ("figures", "arms_by_view", "pairs", "usage", "targeted") whose members equal
+        """Yield the rows of `part` ("figures", "arms_by_view", "pairs", "oracle", "targeted") whose members equal
         `equal`.
 
         Raises KeyError for an unknown part.
@@ -108,6 +108,7 @@ def compute_results(sweep: Sweep, table: OutcomeTable, *, progress: Progress = l
         "arms_by_view": [],
         "pairs": [],
         "targeted": list(targeted_rows(table)),
+        "oracle": list(oracle_rows(table)),
     }
     steps = [arm_rows(table), pair_rows(table)]
     total = sum(one.steps for one in steps)

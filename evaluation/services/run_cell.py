@@ -7,12 +7,19 @@ from collections import OrderedDict
 
 from evaluation.domain.cell import run_block
 from evaluation.domain.index_build import build_index, preflight
+from evaluation.domain.oracle import run_oracle
 from evaluation.domain.pipeline import IndexBuild
 from evaluation.models import Cell
 from evaluation.services.arm_phases import CONTROL, arm_phases
 from evaluation.services.finish_cell import CellResult
 from evaluation.services.frozen_world import World, load_world
-from evaluation.services.pipeline_of import arm_settings, pipeline_settings, policies
+from evaluation.services.pipeline_of import (
+    ORACLE,
+    arm_settings,
+    diagnostic_ceiling,
+    pipeline_settings,
+    policies_of,
+)
 from evaluation.services.population import block_of
 from evaluation.services.record_cell import build_records, cell_records
 
@@ -36,13 +43,16 @@ def run_cell(cell_id: int) -> CellResult:
     """
     cell = Cell.objects.select_related("sweep__plan__fixture_set").get(pk=cell_id)
     world = load_world(cell.sweep.plan)
+    settings, steps = pipeline_settings(world.plan), policies_of(world.plan)
+    questions = block_of(world.asked, cell.block, cell.sweep.block_size)
+    if cell.arm == ORACLE:
+        found = run_oracle(world.prepared, questions, settings, steps, diagnostic_ceiling(world.plan))
+        return CellResult([*cell_records(world, cell, found)], found.outcomes)
     build = index_build(world, cell.arm, cell.phase)
     problems = preflight([_reference(world), build])
     if problems:
         raise CellRefused("The preflight found: " + "; ".join(problems))
-    settings = pipeline_settings(world.plan)
-    questions = block_of(world.asked, cell.block, cell.sweep.block_size)
-    block = run_block(world.prepared, build, questions, settings, policies(world.plan), world.packer)
+    block = run_block(world.prepared, build, questions, settings, steps, world.packer)
     records = [*build_records(world, build, cell.phase), *cell_records(world, cell, block)]
     return CellResult(records, block.outcomes)
 

@@ -13,16 +13,17 @@ from annotate.permissions import By, person_or_none
 from annotate.services.authorise import authorise
 from evaluation.models import Cell, Plan, Sweep
 from evaluation.records import SWEEP_STARTED, sweep_started_payload
-from evaluation.services.arm_phases import arm_phases
+from evaluation.services.arm_phases import CONTROL, arm_phases
 from evaluation.services.frozen_world import World, load_world
-from evaluation.services.pipeline_of import arm_settings
+from evaluation.services.pipeline_of import ORACLE, arm_settings
 from evaluation.services.population import block_count
 from evaluation.services.problems import Conflict, NothingToAsk, PlanNotLocked
 from evaluation.services.record_question import question_records
 from evaluation.services.ring import ring
 from ledger.services import append, put_results
 
-#: Large enough that building an index and comparing its record weigh little, small enough that a lost cell costs seconds.
+#: Large enough that building an index and comparing its record weigh little, small enough that a lost cell costs
+#: seconds.
 BLOCK_SIZE = 256
 
 
@@ -99,6 +100,7 @@ def _cells(sweep: Sweep, world: World) -> list[Cell]:
         for phase in arm_phases(world.plan, arm_settings(arm), world.prepared, world.questions).runs
         for repeat in range(world.plan.generation.repeats)
     ]
+    builds += [(ORACLE, CONTROL, repeat) for repeat in range(world.plan.generation.repeats)]
     # Not for secrets: the order must be one that anybody can draw again from the recorded seed. The blocks of a build
     # stay together, since whoever computes one has its index at hand for the next.
     random.Random(sweep.seed).shuffle(builds)  # noqa: S311

@@ -10,6 +10,7 @@ from annotate.services.authorise import authorise
 from evaluation.domain.plan import Plan as PlanValue
 from evaluation.domain.plan_toml import parse_plan, plan_from_payload, plan_payload
 from evaluation.models import Plan
+from evaluation.services.plugins import installed_plugins
 from ledger.domain.canonical import canonical_bytes, digest, parse_canonical
 
 
@@ -21,7 +22,7 @@ def write_plan(by: By, *, fixture_set: FixtureSet, toml: str) -> Plan:
     """
     study = fixture_set.study
     authorise(by, study, "plan.write")
-    value = parse_plan(toml)
+    value = parse_plan(toml, installed_plugins().known_names())
     canonical = canonical_bytes(plan_payload(value))
     with transaction.atomic():
         same = Plan.objects.filter(
@@ -45,4 +46,4 @@ def plan_value(plan: Plan) -> PlanValue:
 
     Raises `PlanRefused` when this version no longer reads a plan of that form, CanonicalError when the row is damaged.
     """
-    return plan_from_payload(parse_canonical(bytes(plan.canonical)))
+    return plan_from_payload(parse_canonical(bytes(plan.canonical)), installed_plugins().known_names())
