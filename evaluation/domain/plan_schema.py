@@ -48,7 +48,7 @@ class KnownNames:
     segmenters: frozenset[str] | None = frozenset({"token-window"})
     retrievers: frozenset[str] | None = frozenset({"bm25"})
     generators: frozenset[str] | None = frozenset({"none", "extractive"})
-    analysers: frozenset[str] | None = None
+    analysers: frozenset[str] | None = frozenset({"words"})
     units: frozenset[str] | None = frozenset({"tokens"})
 
 

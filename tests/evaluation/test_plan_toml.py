@@ -75,6 +75,7 @@ def test_any_changed_setting_changes_the_canonical_bytes() -> None:
         ('retriever = "bm25"', 'retriever = "psychic"', "retrieval.retriever", "Known: bm25"),
         ('segmenter = "token-window"', 'segmenter = "magic"', "arms[0].segmenter", "Known: token-window"),
         ('generator = "extractive"', 'generator = "oracle"', "generation.generator", "Known: extractive, none"),
+        ('analyser = "words"', 'analyser = "runes"', "retrieval.analyser", "Known: words"),
         ("k1 = 1.5", 'k1 = "NaN"', "retrieval.k1", "not a plain decimal"),
         ("k1 = 1.5", "k1 = inf", "retrieval.k1", "not a plain decimal"),
         ("k1 = 1.5", "k1 = -1", "retrieval.k1", "at least 0"),
