@@ -10,9 +10,11 @@ class AnnotateConfig(AppConfig):
 
     def ready(self) -> None:
         """Protect what never changes, and tell the ledger how to check its records."""
-        from annotate import verifiers
+        from annotate import protection, verifiers, verifiers_passes
         from annotate.models import SourceVersion
         from ledger import triggers
 
         triggers.protect(SourceVersion)
+        protection.protect_passes()
         verifiers.register_all()
+        verifiers_passes.register_all()

@@ -177,10 +177,13 @@ def difference_of(row: Disagreement) -> Difference:
     return Difference(DisagreementType(row.kind), row.subject, stored_value(row.value_a), stored_value(row.value_b))
 
 
-def verdicts_of(item: AdjudicationItem) -> dict[int, Verdict]:
-    """Return the decisions in force by the position of their difference."""
+def verdicts_of(item: AdjudicationItem, up_to: int | None = None) -> dict[int, Verdict]:
+    """Return the decisions in force (after the decision with ordinal `up_to`: then) by their difference's position."""
     found: dict[int, Verdict] = {}
-    for row in item.decisions.exclude(disagreement=None).select_related("disagreement").order_by("ordinal"):
+    rows = item.decisions.exclude(disagreement=None)
+    if up_to is not None:
+        rows = rows.filter(ordinal__lte=up_to)
+    for row in rows.select_related("disagreement").order_by("ordinal"):
         if row.disagreement is not None:
             found[row.disagreement.position] = Verdict(Choice(row.choice), stored_value(row.value))
     return found

@@ -64,7 +64,9 @@ def settle_item(
             SpanDecision(result=result, span_name=name, necessity=word, reason=reason)
             for name, (word, reason) in sorted(spans.items())
         )
-        record_in_study(ITEM_SETTLED, settled_payload(result), held.question)
+        # How far the decisions went, so that a verification can settle it again from the same ones.
+        decided = held.decisions.aggregate(n=Max("ordinal"))["n"]
+        record_in_study(ITEM_SETTLED, {**settled_payload(result), "decisions": decided}, held.question)
     return result
 
 

@@ -1,0 +1,217 @@
+"""Fixture sets and what stands in the way of freezing one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import QuerySet
+
+from annotate.domain.access import LabelledRange, hidden_ranges, touches_hidden
+from annotate.domain.content import PassContent
+from annotate.domain.content_codec import content_from_payload
+from annotate.domain.errors import BadInput
+from annotate.domain.partition import Placed, group_crossings
+from annotate.domain.pass_check import problems
+from annotate.domain.spans import ByteSpan
+from annotate.domain.staleness import VersionDates, stale_reason
+from annotate.domain.vocabulary import Necessity, Partition, Segment, StudyKind
+from annotate.models import (
+    AdjudicatedResult,
+    AdjudicationItem,
+    Assignment,
+    FixtureSet,
+    HeldOutOpening,
+    Question,
+    SourceVersion,
+    Study,
+)
+from annotate.permissions import By, actor_for, allows
+from annotate.selectors.adjudication import settled_content
+from ledger.domain.canonical import digest, parse_canonical
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A question with its newest result, read."""
+
+    question: Question
+    result: AdjudicatedResult
+    content: PassContent
+    necessity: dict[str, Necessity]
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What a freeze would take, and everything that blocks it. `versions` are the study's, without their bytes."""
+
+    settled: tuple[Settled, ...]
+    blocks: tuple[BadInput, ...]
+    versions: tuple[SourceVersion, ...]
+
+    def documents(self, content: PassContent) -> list[str]:
+        """Return the ids of the documents that a content's support lies in."""
+        of_version = version_by_digest(self.versions)
+        needed = {name for members in content.sets for name in members}
+        return sorted({of_version[s.version].source.document_id for s in content.spans if s.name in needed})
+
+
+def fixture_sets_visible_to(by: By, study: Study) -> QuerySet[FixtureSet]:
+    """Return the study's fixture sets for who may see fixtures there; nobody else's exist for them."""
+    if not allows(actor_for(by, study), "fixture.view"):
+        return FixtureSet.objects.none()
+    return FixtureSet.objects.filter(study=study).select_related("study", "successor_of", "frozen_by").order_by("-pk")
+
+
+def openings_of(fixture_set: FixtureSet) -> QuerySet[HeldOutOpening]:
+    """Return each use of the set's held-out partition, in order."""
+    return fixture_set.openings.select_related("opened_by").order_by("pk")
+
+
+def fixture_values(fixture_set: FixtureSet) -> list[dict[str, Any]]:
+    """Return the set's fixtures as parsed canonical values, by id (see domain.fixture.fixture_payload)."""
+    return [parse_canonical(bytes(row.canonical)) for row in fixture_set.fixtures.order_by("fixture_id")]
+
+
+def version_by_digest(versions: Iterable[SourceVersion]) -> dict[str, SourceVersion]:
+    """Return versions by their bytes' digest; of two documents with equal bytes the first by document id stands."""
+    found: dict[str, SourceVersion] = {}
+    for version in sorted(versions, key=lambda version: (version.source.document_id, version.pk)):
+        found.setdefault(version.sha256, version)
+    return found
+
+
+def result_content(result: AdjudicatedResult) -> PassContent:
+    """Return the settled content of a result."""
+    return content_from_payload(parse_canonical(bytes(result.content)), f"result {result.pk}")
+
+
+def survey(study: Study, keys: Sequence[str] | None = None) -> Survey:
+    """Return what a freeze of `keys` (all of the study's questions by default) would take, and every block.
+
+    Blocks: an unknown key, a question that is not (or no longer) settled, a settled content that lacks something, a
+    segment outside the six in a full study, stale evidence, evidence the question's reader may not read, a group on
+    both sides of the partition. A handful of queries, whatever the number of questions.
+    """
+    questions = list(Question.objects.filter(study=study).order_by("key"))
+    blocks: list[BadInput] = []
+    if keys is not None:
+        wanted = set(keys)
+        blocks += [
+            BadInput(f"question {key}", "there is none with this key in the study", "Correct the list of questions.")
+            for key in sorted(wanted - {question.key for question in questions})
+        ]
+        questions = [question for question in questions if question.key in wanted]
+    if not questions:
+        blocks.append(BadInput("questions", "there is none to freeze", "Import questions and settle them first."))
+    versions = tuple(
+        SourceVersion.objects.filter(source__study=study)
+        .select_related("source", "supersedes")
+        .defer("content", "supersedes__content")
+        .order_by("source__document_id", "version_label", "pk")
+    )
+    blocks += group_crossings(Placed(q.key, q.group, Partition(q.partition)) for q in questions)
+    newest = _newest_results(questions)
+    items = _newest_items(questions)
+    states = _states(questions)
+    settled: list[Settled] = []
+    for question in questions:
+        result, item = newest.get(question.pk), items.get(question.pk)
+        why = _unsettled(result, item, states[question.pk])
+        if result is None or why:
+            blocks.append(BadInput(f"question {question.key}", why, "Adjudicate and settle it, or leave it out."))
+            continue
+        content = result_content(result)
+        one = Settled(
+            question, result, content, {row.span_name: Necessity(row.necessity) for row in result.span_decisions.all()}
+        )
+        settled.append(one)
+        blocks += [block.inside(f"question {question.key}") for block in _content_blocks(study, one, versions)]
+    return Survey(tuple(settled), tuple(blocks), versions)
+
+
+def freeze_blocks(study: Study, keys: Sequence[str] | None = None) -> tuple[BadInput, ...]:
+    """Return everything that blocks a freeze, for the page that offers it."""
+    return survey(study, keys).blocks
+
+
+def _newest_results(questions: Sequence[Question]) -> dict[int, AdjudicatedResult]:
+    rows = AdjudicatedResult.objects.filter(question__in=questions).prefetch_related("span_decisions")
+    return {row.question_id: row for row in rows.order_by("question_id", "ordinal")}
+
+
+def _newest_items(questions: Sequence[Question]) -> dict[int, AdjudicationItem]:
+    rows = AdjudicationItem.objects.filter(question__in=questions).select_related("submission_a", "submission_b")
+    return {row.question_id: row for row in rows.prefetch_related("decisions").order_by("question_id", "round")}
+
+
+def _states(questions: Sequence[Question]) -> dict[int, list[str]]:
+    states: dict[int, list[str]] = {question.pk: [] for question in questions}
+    for pk, state in Assignment.objects.filter(question__in=questions).values_list("question_id", "state"):
+        states[pk].append(state)
+    return states
+
+
+def _unsettled(result: AdjudicatedResult | None, item: AdjudicationItem | None, states: Sequence[str]) -> str:
+    """Return why a question has no result that stands, or an empty string; `states` are its assignments'."""
+    submitted = sum(state == Assignment.State.SUBMITTED for state in states)
+    if result is None:
+        missing = f"{submitted} of 2 passes are submitted" if item is None else "its item is not settled"
+        return f"it is not adjudicated: {missing}"
+    if item is None:
+        return ""
+    if result.item_id != item.pk:
+        return f"round {item.round} is not settled; the result is from before it"
+    if submitted < len(states):
+        return "it was re-opened: a pass was returned and is not submitted again yet"
+    if any(decision.decided_at > result.settled_at for decision in item.decisions.all()):
+        content = settled_content(item)
+        if content != result_content(result):
+            return "decisions were made after it was settled, and they change the result"
+    return ""
+
+
+def _content_blocks(study: Study, settled: Settled, versions: Sequence[SourceVersion]) -> Iterable[BadInput]:
+    full = study.kind == StudyKind.FULL
+    yield from problems(settled.content, contract_needed=full)
+    if digest(bytes(settled.result.content)) != settled.result.digest:
+        yield BadInput("result", "its bytes do not have its digest", "Run manage.py verify_ledger.")
+    if full and settled.result.segment == Segment.UNCLASSIFIED:
+        yield BadInput("segment", "it is unclassified", "Settle it with one of the six segments.")
+    of_version = version_by_digest(versions)
+    dates = [version_dates(version) for version in versions]
+    needed = {name for members in settled.content.sets for name in members}
+    for span in settled.content.spans:
+        if span.name not in needed:
+            continue
+        version = of_version.get(span.version)
+        if version is None:
+            yield BadInput(
+                f"span “{span.name}”", f"the study has no version {span.version[:12]}…", "Import the source again."
+            )
+            continue
+        if reason := stale_reason(span.version, dates, settled.question.as_of):
+            yield BadInput(
+                f"span “{span.name}”", f"it is stale: {reason}", "Mark it in the version in force, or correct the date."
+            )
+        ranges = [LabelledRange(start, end, frozenset(labels)) for start, end, labels in version.access_ranges]
+        hidden = hidden_ranges(version.access_labels, ranges, settled.question.reader_labels, version.byte_length)
+        if touches_hidden(ByteSpan(span.start, span.end), hidden):
+            yield BadInput(
+                f"span “{span.name}”",
+                f"the question's reader may not read it in “{version.source.title}”",
+                "Give the reader the label, or call the question not answerable for them.",
+            )
+
+
+def version_dates(version: SourceVersion) -> VersionDates:
+    """Return when a version holds; needs `source` and `supersedes` loaded."""
+    return VersionDates(
+        version.sha256,
+        f"{version.source.title} {version.version_label}",
+        version.observation_date,
+        version.effective_from,
+        version.effective_to,
+        version.supersedes.sha256 if version.supersedes else None,
+    )
