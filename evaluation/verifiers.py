@@ -183,15 +183,13 @@ def verify_summaries() -> Iterator[Finding]:
         rows = CellSummary.objects.filter(cell__sweep=sweep).values_list(
             "cell__arm", "cell__phase", "cell__block", "cell__repeat", "view", "outcomes"
         )
-        for *place, body in rows.iterator():
-            if told.pop(tuple(place), b"") != _inflated(body):
-                yield Finding(
-                    "row.differs", None, f"summary {place} of {sweep.scope}", "it is not its outcome record's."
-                )
+        for arm, phase, block, repeat, view, body in rows.iterator():
+            if told.pop((arm, phase, block, repeat, view), b"") != _inflated(bytes(body)):
+                where = f"summary {arm} phase {phase} block {block} {view} of {sweep.scope}"
+                yield Finding("row.differs", None, where, "it is not its outcome record's.")
         for place in told:
-            yield Finding(
-                "row.missing", None, f"summary {place} of {sweep.scope}", "the outcome record has no summary row."
-            )
+            where = f"summary {place} of {sweep.scope}"
+            yield Finding("row.missing", None, where, "the outcome record has no summary row.")
         cells = Cell.objects.filter(sweep=sweep).exclude(state__in=[Cell.State.DONE, Cell.State.FAILED]).count()
         if cells:
             yield Finding("sweep.cells", None, sweep.scope, f"it is sealed and {cells} of its cells are open.")

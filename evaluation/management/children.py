@@ -64,9 +64,7 @@ def _stop(children: Mapping[str, subprocess.Popen[bytes]], say: Callable[[str], 
         try:
             child.wait(max(0.0, until - time.monotonic()))
         except subprocess.TimeoutExpired:
-            say(
-                f"{name} did not stop within {GRACE_SECONDS:.0f} s and is killed; a cell it held comes back by its lease"
-            )
+            say(f"{name} did not stop within {GRACE_SECONDS:.0f} s and is killed; its cell comes back by its lease")
             child.kill()
             child.wait()
 

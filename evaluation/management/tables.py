@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import IO, Any, cast
 
+from django.core.management.base import OutputWrapper
 from rich.console import Console
 from rich.table import Table
 
 from evaluation.services.results import SweepResults
 
 HEADLINE = "complete-support"
+
+
+def console_on(output: OutputWrapper) -> Console:
+    """Return a console on a command's output, wide enough for a table where that is a file or a pipe."""
+    stream = cast(IO[str], output._out)
+    return Console(file=stream) if stream.isatty() else Console(file=stream, width=160)
 
 
 def print_results(console: Console, results: SweepResults) -> None:

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -107,7 +107,7 @@ def report(lease: Lease, outcome: Attempt.Outcome, problem: str = "") -> None:
     )
 
 
-def _ours(lease: Lease):  # type: ignore[no-untyped-def]  # a QuerySet whose stubs name the model twice
+def _ours(lease: Lease) -> QuerySet[Cell]:
     return Cell.objects.filter(pk=lease.cell_id, attempt=lease.attempt, worker=lease.worker, state=Cell.State.CLAIMED)
 
 

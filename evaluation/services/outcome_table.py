@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from annotate.domain.vocabulary import Sample, Segment
 from evaluation.domain.frozen import FrozenQuestion
@@ -110,12 +111,12 @@ def table_of_results(sweep: Sweep) -> OutcomeTable:
     return _table(load_world(sweep.plan), _sealed(result.value for result in results))
 
 
-def _sealed(values: Iterable[dict]) -> Iterator[tuple[Place, dict]]:  # type: ignore[type-arg]
+def _sealed(values: Iterable[dict[str, Any]]) -> Iterator[tuple[Place, dict[str, Any]]]:
     for value in values:
         yield (value["arm"], value["phase"], value["view"], value["repeat"]), value["outcomes"]
 
 
-def _table(world: World, payloads: Iterable[tuple[Place, dict]]) -> OutcomeTable:  # type: ignore[type-arg]
+def _table(world: World, payloads: Iterable[tuple[Place, dict[str, Any]]]) -> OutcomeTable:
     cells: dict[Place, dict[str, QuestionOutcome]] = {}
     for place, payload in payloads:
         at = cells.setdefault(place, {})

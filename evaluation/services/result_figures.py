@@ -164,7 +164,7 @@ def _null(table: OutcomeTable, matrix: Any) -> dict[str, Any]:
 
 def _reversal(table: OutcomeTable, arm: str, view: str, selection: Selection) -> dict[str, Any]:
     shared = table.phases[arm].shared
-    distinct = {phase: label for label, phase in reversed(shared.items())}
+    distinct = {phase: label for label, phase in reversed(list(shared.items()))}
     by_phase = {label: table.runs(arm, phase, view, selection) for phase, label in sorted(distinct.items())}
     first = min(distinct)
     repeats = [table.runs(arm, first, view, selection, repeat) for repeat in table.repeats]

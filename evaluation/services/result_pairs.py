@@ -37,7 +37,7 @@ def _pair_row(
     before = table.matrix(metric, baseline, view, selection)
     after = table.matrix(metric, candidate, view, selection)
     rule = rule_of(table.plan)
-    row = {
+    row: dict[str, Any] = {
         "baseline": baseline,
         "candidate": candidate,
         "view": view,

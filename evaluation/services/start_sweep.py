@@ -11,6 +11,7 @@ from annotate.domain.vocabulary import Partition
 from annotate.models import FixtureSet
 from annotate.permissions import By, person_or_none
 from annotate.services.authorise import authorise
+from annotate.services.open_held_out import open_held_out
 from evaluation.models import Cell, Plan, Sweep
 from evaluation.records import SWEEP_STARTED, sweep_started_payload
 from evaluation.services.arm_phases import CONTROL, arm_phases
@@ -120,6 +121,4 @@ def _count_opening(by: By, plan: Plan, world: World, fixture_set: FixtureSet) ->
             f"The plan “{plan.name}” may open the held-out partition {allowed} time(s) and has done so {used} time(s). "
             "Look at the sweeps there are, or lock a new plan, which will be post hoc."
         )
-    from annotate.services.open_held_out import open_held_out
-
-    open_held_out(by=by, fixture_set=fixture_set, purpose=f"sweep of plan {plan.name} ({plan.digest[:12]})")
+    open_held_out(by, fixture_set, f"sweep of plan {plan.name} ({plan.digest[:12]})")

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError
-from rich.console import Console
 
 from evaluation.management.command import USAGE, ExampleCommand, refusals
-from evaluation.management.tables import print_results
+from evaluation.management.tables import console_on, print_results
 from evaluation.models import Sweep
 from evaluation.services.results import SweepResults, sweep_results
 
@@ -42,7 +41,7 @@ Exit code: 0; 1 when the sweep is not sealed; 2 when there is no such sweep or t
         if options["json"]:
             write_json(results, options["json"], self.stdout)
         if options["json"] != "-":
-            print_results(Console(file=self.stdout._out), results)
+            print_results(console_on(self.stdout), results)
 
 
 def find_sweep(name: str) -> Sweep:

@@ -18,7 +18,7 @@ from annotate.permissions import OPERATOR
 from evaluation.management.command import FAILED, USAGE, ExampleCommand, refusals
 from evaluation.management.commands.results import write_json
 from evaluation.management.progress import drain_with_progress, results_with_progress
-from evaluation.management.tables import print_results
+from evaluation.management.tables import console_on, print_results
 from evaluation.models import Plan, Sweep
 from evaluation.services.lock_plan import lock_plan
 from evaluation.services.start_sweep import start_sweep
@@ -73,7 +73,7 @@ Exit code: 0; 1 when a cell failed for good or the sweep was cancelled; 2 for a 
             + (", post hoc: it cannot accept" if plan.post_hoc else "")
         )
         if options["wait"]:
-            self._wait(sweep, options["json"], Console(file=said._out, stderr=False))
+            self._wait(sweep, options["json"], console_on(said))
 
     def _wait(self, sweep: Sweep, json_path: str | None, console: Console) -> None:
         drain_with_progress(sweep, f"sweep:{socket.gethostname()}:{os.getpid()}", console)
