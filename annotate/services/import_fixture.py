@@ -18,7 +18,7 @@ from annotate.models import AdjudicatedResult, Study
 from annotate.permissions import By
 from annotate.services.authorise import authorise
 from annotate.services.import_questions import write_questions
-from annotate.services.import_sources import import_source_version
+from annotate.services.import_sources import import_versions
 from annotate.services.settled_import import settle_imported
 
 
@@ -37,31 +37,36 @@ def import_fixture(
     """Import a fixture in its published layout, whole or not at all.
 
     The published form knows no dates: `observed` becomes the source's observation date and the question's as-of date.
-    The fixture's id becomes document id, version label and question key. Raises NotAllowed, or BadInput(s) for a digest
-    that is not the text's, spans off character boundaries, sets that name unknown spans, or a retrieval-only study.
+    The fixture's id becomes document id (numbered where there are several sources), version label and question key.
+    Raises NotAllowed, or BadInput(s) for a digest that is not the text's, spans off character boundaries, sets that
+    name unknown spans, or a retrieval-only study.
     """
     authorise(by, study, "fixture.import")
     if study.kind != StudyKind.FULL:
         raise BadInput(f"study {study.slug}", "it is retrieval-only; a fixture has an answer", "Use a full study.")
     fixture = parse_seed_fixture(data, where)
-    accept_text(fixture.source, f"{where}, source_text", settings.MAX_SOURCE_BYTES)
-    source = SourceEntry(
-        file=where,
-        document_id=fixture.fixture_id,
-        version_label=fixture.fixture_id[:80],
-        observation_date=observed,
-        title=fixture.fixture_id,
-    )
+    files = []
+    for number, content in enumerate(fixture.sources.values(), 1):
+        accept_text(content, f"{where}, source_text", settings.MAX_SOURCE_BYTES)
+        name = fixture.fixture_id if len(fixture.sources) == 1 else f"{fixture.fixture_id[:110]}-{number}"
+        entry = SourceEntry(
+            file=where if len(fixture.sources) == 1 else f"{where}, source {number}",
+            document_id=name,
+            version_label=name[:80],
+            observation_date=observed,
+            title=name,
+        )
+        files.append((entry, content))
     question = QuestionEntry(
         key=fixture.fixture_id,
         text=fixture.question,
         as_of=observed,
         segment=fixture.segment,
-        cluster_document=fixture.fixture_id,
+        cluster_document=files[0][0].document_id if files else "",
     )
     with transaction.atomic():
-        imported = import_source_version(by, study, source, fixture.source)
+        imported = import_versions(by, study, files, where=where)
         written = write_questions(by, study, [question], where)[0]
         result, new = settle_imported(by, written.question, fixture.content, fixture.segment)
-    created = imported.created or written.outcome != "unchanged" or new
+    created = any(item.created for item in imported) or written.outcome != "unchanged" or new
     return ImportedFixture(fixture.fixture_id, result, created)

@@ -39,8 +39,10 @@ class Fields:
         self._asked.add(name)
         return name in self._table
 
-    def text(self, name: str, *, required: bool = False, default: str = "", longest: int = 10_000) -> str:
-        """Take a text; blanks around it are kept. A required one must hold more than blanks."""
+    def text(
+        self, name: str, *, required: bool = False, default: str = "", longest: int = 10_000, nul: bool = False
+    ) -> str:
+        """Take a text as it is. A required one must not be empty or (unless `nul`: a source's text) all blanks."""
         if not self.has(name):
             if required:
                 self.problem(name, "it is missing", "Every entry needs it.")
@@ -48,9 +50,9 @@ class Fields:
         value = self._table[name]
         if not isinstance(value, str):
             self.problem(name, f"{value!r} is no text", "Put it between quotation marks.")
-        elif required and not value.strip():
+        elif required and not (value if nul else value.strip()):
             self.problem(name, "it is empty", "Write at least one character.")
-        elif "\0" in value:
+        elif "\0" in value and not nul:
             self.problem(name, "it holds a NUL character", "Remove it.")
         elif len(value) > longest:
             self.problem(name, f"it has {len(value)} characters", f"Use at most {longest}.")

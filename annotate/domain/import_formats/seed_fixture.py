@@ -1,4 +1,7 @@
-"""The published JSON fixture: one source, named spans in UTF-8 bytes, alternative support sets, one expected answer.
+"""The published JSON fixture: its source, named spans in UTF-8 bytes, alternative support sets, one expected answer.
+
+With several sources `sources` lists them and a span is `[digest, start, end]`. An empty answer without a set is a
+question the sources do not answer.
 
 The published form says nothing of labels, segment or dependency type. The importer reads a label from a span's name
 where the name is a label's word, and suggests the dependency from those labels; both are written into the row and can
@@ -32,11 +35,10 @@ _DEPENDENCY = {
 
 @dataclass(frozen=True)
 class SeedFixture:
-    """A checked fixture: the source's bytes and digest, the question and its settled content."""
+    """A checked fixture: its sources by SHA-256, in the file's order, the question and its settled content."""
 
     fixture_id: str
-    source: bytes
-    digest: str
+    sources: dict[str, bytes]
     question: str
     content: PassContent
     segment: Segment
@@ -49,75 +51,101 @@ def parse_seed_fixture(data: bytes, where: str = "fixture") -> SeedFixture:
         raise BadInput(where, "it is no JSON object", "Write one object per fixture.")
     fields = Fields(value, where)
     fixture_id = fields.identifier("fixture_id", required=True, pattern=SLUG)
-    version = fields.text("source_version", required=True)
-    text = fields.text("source_text", required=True, longest=16 * 1024 * 1024)
+    sources = _sources(fields)
     unit = fields.text("coordinate_system", required=True)
     question = fields.text("question", required=True)
-    answer = fields.text("expected_answer", required=True)
+    answer = fields.text("expected_answer")
     missing_text = fields.text("if_qualifier_missing")
     raw_spans = value.get("spans") if fields.has("spans") else None
     raw_sets = value.get("sufficient_support_sets") if fields.has("sufficient_support_sets") else None
     fields.close()
-    content = _encoded(text, fields)
-    digest = hashlib.sha256(content).hexdigest()
-    if version and version != _PREFIX + digest:
-        fields.problem("source_version", f"it is {version}, the text's is {_PREFIX}{digest}", "Mend the one or other.")
     if unit and unit != COORDINATES:
         fields.problem("coordinate_system", f"“{unit}” is not read here", f"Give offsets as {COORDINATES}.")
-    spans = _spans(raw_spans, content, digest, fields)
+    spans = _spans(raw_spans, sources, several="sources" in value, fields=fields)
     sets = _sets(raw_sets, {span.name for span in spans}, fields)
+    if answer.strip() and raw_sets == []:
+        fields.problem("sufficient_support_sets", "an answer needs at least one support set", 'Write [["rule"]].')
+    if sets and not answer.strip():
+        fields.problem("expected_answer", "there is support but no answer", "Write the answer.")
     raise_all(where, fields.problems)
     dependency = _dependency(spans, sets)
     contract = AnswerContract(
-        answerable=True,
+        answerable=bool(sets),
         answer=answer,
         dependency=dependency,
         missing_behaviour=_behaviour(missing_text),
         missing_text=missing_text,
     )
+    suggested = SUGGESTED_SEGMENT.get(dependency, Segment.UNCLASSIFIED)
     return SeedFixture(
         fixture_id=fixture_id,
-        source=content,
-        digest=digest,
+        sources=sources,
         question=question,
         content=PassContent(contract, spans, sets),
-        segment=SUGGESTED_SEGMENT.get(dependency, Segment.UNCLASSIFIED),
+        segment=suggested if sets else Segment.UNANSWERABLE_CONTROL,
     )
 
 
-def _encoded(text: str, fields: Fields) -> bytes:
+def _sources(fields: Fields) -> dict[str, bytes]:
+    if not fields.has("sources"):
+        return dict([_source(fields)])
+    found = {}
+    for number, table in enumerate(fields.tables("sources"), 1):
+        one = Fields(table, f"{fields.where}, source {number}")
+        digest, content = _source(one)
+        one.close()
+        if digest in found:
+            one.problem("", "the same text stands here twice", "Keep one of them.")
+        found[digest] = content
+        fields.problems += one.problems
+    return found
+
+
+def _source(fields: Fields) -> tuple[str, bytes]:
+    version = fields.text("source_version", required=True)
+    text = fields.text("source_text", required=True, longest=16 * 1024 * 1024, nul=True)
     try:
-        return text.encode()
+        content = text.encode()
     except UnicodeEncodeError as error:
         fields.problem("source_text", f"character {error.start} is a lone surrogate", "Write whole characters.")
-        return b""
+        content = b""
+    digest = hashlib.sha256(content).hexdigest()
+    if version and version != _PREFIX + digest:
+        fields.problem("source_version", f"it is {version}, the text's is {_PREFIX}{digest}", "Mend the one or other.")
+    return digest, content
 
 
-def _spans(raw: Any, content: bytes, digest: str, fields: Fields) -> tuple[MarkedSpan, ...]:
-    if not isinstance(raw, dict) or not raw:
-        fields.problem("spans", "it is no object with at least one span", 'Write {"rule": [0, 37]}.')
+def _spans(raw: Any, sources: dict[str, bytes], *, several: bool, fields: Fields) -> tuple[MarkedSpan, ...]:
+    if not isinstance(raw, dict):
+        fields.problem("spans", "it is no object of named spans", 'Write {"rule": [0, 37]}.')
         return ()
+    form = '["sha256:…", start, end]' if several else "[start, end]"
     spans = []
     for name, place in raw.items():
         where = f"spans, {name}"
         if not SPAN_NAME.fullmatch(name):
             fields.problem(where, "it is no span name", "Use letters, digits, - and _.")
-        elif not isinstance(place, list) or len(place) != 2:
-            fields.problem(where, f"{place!r} is no span", "Write [start, end] in bytes.")
-        else:
-            try:
-                start, end = check_span(content, *place)
-            except BadInput as problem:
-                fields.problems.append(problem.inside(f"{fields.where}, {where}"))
-                continue
-            label = SpanLabel(name) if name in set(SpanLabel) else SpanLabel.EVIDENCE
-            spans.append(MarkedSpan(digest, start, end, name, label))
+            continue
+        if not isinstance(place, list) or len(place) != (3 if several else 2):
+            fields.problem(where, f"{place!r} is no span", f"Write {form}, offsets in bytes.")
+            continue
+        digest = str(place[0]).removeprefix(_PREFIX) if several else next(iter(sources))
+        if digest not in sources:
+            fields.problem(where, f"{place[0]!r} is none of the sources", "Name a source_version of this file.")
+            continue
+        try:
+            start, end = check_span(sources[digest], *place[-2:])
+        except BadInput as problem:
+            fields.problems.append(problem.inside(f"{fields.where}, {where}"))
+            continue
+        label = SpanLabel(name) if name in set(SpanLabel) else SpanLabel.EVIDENCE
+        spans.append(MarkedSpan(digest, start, end, name, label))
     return tuple(spans)
 
 
 def _sets(raw: Any, names: set[str], fields: Fields) -> tuple[tuple[str, ...], ...]:
-    if not isinstance(raw, list) or not raw:
-        fields.problem("sufficient_support_sets", "an answer needs at least one support set", 'Write [["rule"]].')
+    if not isinstance(raw, list):
+        fields.problem("sufficient_support_sets", "it is no list of support sets", 'Write [["rule"]].')
         return ()
     sets = []
     for number, members in enumerate(raw, 1):
