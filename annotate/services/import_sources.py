@@ -99,6 +99,8 @@ class _Batch:
         self._stored = {(row.source.document_id, row.version_label): row for row in rows}
         self._by_bytes = {(row.source.document_id, row.sha256): row for row in self._stored.values()}
         self._waiting = {item.place: item for item in prepared}
+        # A document's title is the first one said in the file, whichever version is written first.
+        self._titles = {item.entry.document_id: item.entry.title for item in reversed(prepared) if item.entry.title}
         self.problems = [problem for item in prepared for problem in self._check(item)]
         self._order = self._ordered()
 
@@ -224,7 +226,7 @@ class _Batch:
             source = Source.objects.create(
                 study=self._study,
                 document_id=entry.document_id,
-                title=entry.title or _heading(item.content) or entry.document_id,
+                title=self._titles.get(entry.document_id) or _heading(item.content) or entry.document_id,
                 tenant=entry.tenant or "",
             )
             self._sources[entry.document_id] = source
