@@ -104,7 +104,7 @@ def refused_content(refused: RefusedSave) -> PassContent:
 
 
 def first_submissions(study: Study) -> QuerySet[Submission]:
-    """Return the first submissions of every question of which both passes are in; what agreement is computed on.
+    """Return the first submission of every pass of the study; agreement takes the questions that have two.
 
     Not for annotators: callers check `agreement.view` (see selectors.agreement).
     """

@@ -125,7 +125,7 @@ def test_a_span_that_does_not_fit_the_bytes_is_refused_and_nothing_written(chang
 
 def test_a_span_up_to_the_last_byte_after_an_emoji_is_legal():
     desk = make_desk("💩This is an annotation.")
-    work = add_mark(desk.one, desk.first, 0, desk.span("word", 15, 26), quote="annotation.".encode())
+    work = add_mark(desk.one, desk.first, 0, desk.span("word", 15, 26), quote=b"annotation.")
     work = add_mark(desk.one, desk.first, 1, desk.span("emoji", 0, 4), quote="💩")
     assert [span.name for span in pass_content(work).spans] == ["emoji", "word"]
 
