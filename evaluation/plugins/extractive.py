@@ -2,13 +2,13 @@
 
 Rule ---- 1. Candidates are the sentences (`evaluation.domain.sentences`) of every packed unit; a sentence two units
 share is one, cited by the lower number. 2. A term weighs idf(t) = ln(1 + S / df), S candidates, df of them holding t;
-a question term in no sentence weighs ln(1 + 2S). A sentence's overlap is the weight of the question terms it holds
-over the weight of all question terms, in units of 1e-6. 3. The best sentence wins (ties: lower citation number, then
-earlier). An overlap below the threshold, or nothing to choose from, is an abstention. 4. Its neighbours in the same
-unit, the sentence before and the one after, are joined when they share a question term with it or between them; then
-further sentences with an overlap of at least `second` of the best, up to `most` in all. 5. Sentences are written in
-source order with their citation. Square brackets around numbers in quoted text (footnote marks) are written as round
-ones, so that they are not taken for citations.
+a question term in no sentence weighs as much as one in a single sentence. A sentence's overlap is the weight of the
+question terms it holds over the weight of all question terms, in units of 1e-6. 3. The best sentence wins (ties:
+lower citation number, then earlier). An overlap below the threshold, or nothing to choose from, is an abstention. 4.
+Its neighbours in the same unit, the sentence before and the one after, are joined when they share a question term
+with it or between them; then further sentences with an overlap of at least `second` of the best, up to `most` in all.
+5. Sentences are written in source order with their citation. Square brackets around numbers in quoted text (footnote
+marks) are written as round ones, so that they are not taken for citations.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def _weights(asked: Sequence[str], found: Sequence[_Sentence]) -> dict[str, floa
     weights: dict[str, float] = {}
     for term in asked:
         df = sum(term in sentence.terms for sentence in found)
-        weights[term] = math.log(1 + count / df) if df else math.log(1 + 2 * count)
+        weights[term] = math.log(1 + count / max(df, 1))
     return weights
 
 
