@@ -1,4 +1,5 @@
 import random
+import threading
 
 import pytest
 from django.db import connection, transaction
@@ -242,3 +243,35 @@ def test_verification_streams_and_reports_progress(db):
 def test_verification_outside_a_transaction_works_and_takes_no_write_lock(filled):
     assert not connection.in_atomic_block
     assert verify(filled).ok
+
+
+@pytest.mark.django_db(transaction=True)
+def test_verification_is_clean_while_others_write(filled):
+    stop, failures = threading.Event(), []
+
+    def write():
+        try:
+            number = 0
+            while not stop.is_set():
+                number += 1
+                with transaction.atomic():
+                    put_results(f"busy:{number}", [ResultEntry("q", "test.rank", number)])
+                with transaction.atomic():
+                    append("test.plain", number, "busy")
+                    seal(f"busy:{number}", 1)
+        except Exception as error:
+            failures.append(error)
+        finally:
+            connection.close()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        reports = [verify(filled) for _ in range(8)]
+    finally:
+        stop.set()
+        writer.join(timeout=60)
+    assert not failures
+    assert [report.findings for report in reports] == [()] * 8
+    assert reports[-1].records > reports[0].records
+    assert verify(reports[-1].head).ok
