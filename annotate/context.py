@@ -6,7 +6,7 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from annotate.models import Study
+from annotate.selectors.studies import visible_to
 
 
 def page(request: HttpRequest) -> dict[str, Any]:
@@ -16,7 +16,7 @@ def page(request: HttpRequest) -> dict[str, Any]:
         return {"nav_studies": []}
     match = request.resolver_match
     return {
-        "nav_studies": Study.objects.filter(memberships__person=person, archived_at=None).distinct(),
+        "nav_studies": visible_to(person).filter(archived_at=None),
         "nav_study": (match.kwargs.get("slug") if match else "") or "",
         "nav": match.url_name if match else "",
     }

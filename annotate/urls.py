@@ -1,5 +1,29 @@
 """Routes of the annotate app."""
 
-from django.urls import URLPattern, URLResolver
+from django.contrib.auth.views import LoginView, LogoutView
+from django.urls import URLPattern, URLResolver, path
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from annotate.views import adjudication, agreement, fixtures, home, people, questions, sources, studies, workspace
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("", home.home, name="home"),
+    path(
+        "sign-in/",
+        LoginView.as_view(template_name="registration/sign_in.html", redirect_authenticated_user=True),
+        name="sign-in",
+    ),
+    path("sign-out/", LogoutView.as_view(), name="sign-out"),
+    path("tasks/<int:pk>/", workspace.workspace, name="workspace"),
+    path("studies/<slug:slug>/", studies.study, name="study"),
+    path("studies/<slug:slug>/sources/", sources.sources, name="sources"),
+    path("studies/<slug:slug>/sources/<int:pk>/", sources.source, name="source"),
+    path("studies/<slug:slug>/sources/<int:pk>/bytes/", sources.download, name="source-download"),
+    path("studies/<slug:slug>/questions/", questions.questions, name="questions"),
+    path("studies/<slug:slug>/people/", people.people, name="people"),
+    path("studies/<slug:slug>/adjudication/", adjudication.adjudication, name="adjudication"),
+    path("studies/<slug:slug>/agreement/", agreement.agreement, name="agreement"),
+    path("studies/<slug:slug>/fixtures/", fixtures.fixtures, name="fixtures"),
+    path("studies/<slug:slug>/fixtures/<int:pk>/", fixtures.fixture_set, name="fixture-set"),
+    path("studies/<slug:slug>/fixtures/<int:pk>/manifest/", fixtures.manifest, name="fixture-set-manifest"),
+    path("adjudication/<int:pk>/", adjudication.adjudicate, name="adjudicate"),
+]

@@ -1,0 +1,205 @@
+"""Adjudication: the queue, and the A/B page on which one difference after another is settled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db.models import Count, Exists, OuterRef
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods
+
+from annotate.domain.conflicts import Conflict
+from annotate.domain.content import PassContent
+from annotate.domain.errors import BadInput
+from annotate.domain.rendering import Highlight
+from annotate.domain.vocabulary import Choice, DisagreementType, Necessity, ReasonCode, Segment
+from annotate.models import AdjudicatedResult, AdjudicationItem, Decision, Disagreement, SourceVersion, SpanDecision
+from annotate.permissions import Actor, actor_for
+from annotate.selectors.adjudication import ItemView, item_for, settled_content, suggested_segment, visible_items
+from annotate.selectors.sources import versions_visible_to
+from annotate.services.decide import confirm_agreed, decide
+from annotate.services.settle_item import settle_item
+from annotate.views import adjudication_rows as table
+from annotate.views.respond import crumbs, respond
+from annotate.views.source_runs import DrawnRun, drawn
+from annotate.views.study_nav import asker, study_and_actor, study_links
+
+
+@require_GET
+@login_required
+def adjudication(request: HttpRequest, slug: str) -> HttpResponse:
+    """List the items the person may adjudicate; those of questions they marked do not appear."""
+    study, actor = study_and_actor(request, slug, "item.view")
+    items = visible_items(asker(request), study).annotate(
+        differences=Count("disagreements", distinct=True),
+        is_settled=Exists(AdjudicatedResult.objects.filter(item=OuterRef("pk"))),
+    )
+    rows = list(items)
+    made = _decided_counts([row.pk for row in rows])
+    for row in rows:
+        row.undecided = row.differences - made.get(row.pk, 0)
+    context = {
+        "study": study,
+        "study_links": study_links(actor, study, "adjudication"),
+        "open": [row for row in rows if not row.is_settled],
+        "settled": [row for row in rows if row.is_settled],
+        "crumbs": crumbs(
+            ("Home", reverse("home")), (study.title, reverse("study", args=[study.slug])), ("Adjudication", "")
+        ),
+    }
+    return respond(request, "annotate/adjudication.html", context)
+
+
+def _decided_counts(items: list[int]) -> dict[int, int]:
+    found = (
+        Decision.objects.filter(item_id__in=items)
+        .exclude(disagreement=None)
+        .order_by()
+        .values_list("item_id")
+        .annotate(n=Count("disagreement_id", distinct=True))
+    )
+    return dict(found)
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+def adjudicate(request: HttpRequest, pk: int) -> HttpResponse:
+    """Show an item as A and B without names; on POST decide one difference, confirm the agreed ones, or settle."""
+    person = asker(request)
+    item = get_object_or_404(
+        AdjudicationItem.objects.select_related("question__study", "submission_a", "submission_b")
+        .filter(question__study__memberships__person=person)
+        .distinct(),
+        pk=pk,
+    )
+    item_for(person, item)
+    refusal: BadInput | None = None
+    if request.method == "POST":
+        try:
+            said = _act(request, item)
+            if said:
+                messages.success(request, said)
+            if not getattr(request, "htmx", None):
+                return HttpResponseRedirect(request.path)
+        except BadInput as caught:
+            refusal = caught
+    return _page(request, item, actor_for(person, item.question.study), refusal)
+
+
+def _act(request: HttpRequest, item: AdjudicationItem) -> str:
+    post, person = request.POST, asker(request)
+    action = post.get("action", "")
+    if action == "confirm":
+        confirm_agreed(person, item, reason=post.get("reason", ""))
+        return ""
+    if action == "settle":
+        content = settled_content(item)
+        names = {name for members in content.sets for name in members}
+        necessity = {
+            name: (_word(Necessity, post.get(f"necessity:{name}", "")), post.get(f"reason:{name}", "").strip())
+            for name in names
+        }
+        settle_item(person, item, _word(Segment, post.get("segment", "")), necessity)
+        return f"{item.question.key} is settled."
+    choice = _word(Choice, action)
+    disagreement = _disagreement(item, post.get("disagreement", ""))
+    value = table.edited_value(DisagreementType(disagreement.kind), post) if choice is Choice.EDITED else None
+    code = _word(ReasonCode, post.get("reason_code", ReasonCode.OTHER.value))
+    decide(person, item, disagreement, choice, value, code, post.get("reason", "").strip())
+    return ""
+
+
+def _disagreement(item: AdjudicationItem, raw: str) -> Disagreement:
+    found = (
+        item.disagreements.filter(pk=int(raw)).first() if raw.isascii() and raw.isdigit() and len(raw) < 18 else None
+    )
+    if found is None:
+        raise BadInput("difference", "it is none of this item's", "Reload the page.")
+    return found
+
+
+def _word[W: (Necessity, Segment, Choice, ReasonCode)](kind: type[W], value: str) -> W:
+    try:
+        return kind(value)
+    except ValueError as error:
+        raise BadInput(kind.__name__, f"{value!r} is none", f"Use one of {', '.join(kind)}.") from error
+
+
+def _page(request: HttpRequest, item: AdjudicationItem, actor: Actor, refusal: BadInput | None) -> HttpResponse:
+    view = item_for(asker(request), item)
+    study = item.question.study
+    versions = {
+        version.sha256: version
+        for version in versions_visible_to(asker(request)).filter(
+            source__study=study, sha256__in={span.version for span in (*view.a.spans, *view.b.spans)}
+        )
+    }
+    titles = {sha: f"{version.source.title} {version.version_label}" for sha, version in versions.items()}
+    settled, settle_problem = _settled(item, view)
+    given = dict(_given(view))
+    context: dict[str, Any] = {
+        "item": item,
+        "view": view,
+        "question": item.question,
+        "study": study,
+        "rows": table.rows(view, titles),
+        "agreed": table.agreed(view, titles),
+        "codes": table.reason_codes(),
+        "segments": AdjudicatedResult._meta.get_field("segment").choices,
+        "segment": view.result.segment if view.result else (suggested_segment(settled).value if settled else ""),
+        "settled": settled,
+        "settle_problem": settle_problem,
+        "span_rows": table.span_rows(settled, view, given) if settled else [],
+        "texts": [
+            {"title": titles[sha], "runs": _runs(version, actor, view), "locale": version.locale}
+            for sha, version in versions.items()
+        ],
+        "refusal": refusal,
+        "crumbs": crumbs(
+            ("Home", reverse("home")),
+            (study.title, reverse("study", args=[study.slug])),
+            ("Adjudication", reverse("adjudication", args=[study.slug])),
+            (item.question.key, ""),
+        ),
+    }
+    status = 200 if refusal is None else (409 if isinstance(refusal, Conflict) else 422)
+    return respond(request, "annotate/adjudicate.html", context, partial="item", status=status)
+
+
+def _settled(item: AdjudicationItem, view: ItemView) -> tuple[PassContent | None, str]:
+    if view.open_count:
+        return None, f"{view.open_count} differences are still open."
+    if view.confirmed is None:
+        return None, "What both passes say alike is not confirmed yet."
+    try:
+        return settled_content(item), ""
+    except BadInput as problem:
+        return None, str(problem)
+
+
+def _given(view: ItemView) -> list[tuple[str, tuple[str, str]]]:
+    if view.result is None:
+        return []
+    rows = SpanDecision.objects.filter(result=view.result)
+    return [(row.span_name, (row.necessity, row.reason)) for row in rows]
+
+
+def _runs(version: SourceVersion, actor: Actor, view: ItemView) -> list[DrawnRun]:
+    highlights = [
+        *(Highlight(s.start, s.end, f"A·{s.name}") for s in view.a.spans if s.version == version.sha256),
+        *(Highlight(s.start, s.end, f"B·{s.name}") for s in view.b.spans if s.version == version.sha256),
+    ]
+    css = {mark.key: "side-a" if mark.key.startswith("A") else "side-b" for mark in highlights}
+    made = drawn(version, actor.clearance, highlights, css)
+    return [DrawnRun(run.run, _side(run.keys)) for run in made]
+
+
+def _side(keys: tuple[str, ...]) -> str:
+    sides = {key[0] for key in keys}
+    return {frozenset("A"): "mark side-a", frozenset("B"): "mark side-b", frozenset("AB"): "mark side-ab"}.get(
+        frozenset(sides), ""
+    )

@@ -1,0 +1,169 @@
+"""The differences of an item as rows a page can show, and an edited value read from its form."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.http import QueryDict
+
+from annotate.domain.content import PassContent
+from annotate.domain.errors import BadInput
+from annotate.domain.vocabulary import DependencyType, DisagreementType, MissingBehaviour, ReasonCode, SpanLabel
+from annotate.selectors.adjudication import DecisionView, DifferenceView, ItemView
+
+_SPANS = (DisagreementType.SPAN_BOUNDARY, DisagreementType.SPAN_MISSING, DisagreementType.FORBIDDEN_EVIDENCE)
+_SETS = (DisagreementType.SET_MEMBERSHIP, DisagreementType.SET_MISSING)
+_WORDS: dict[DisagreementType, list[str]] = {
+    DisagreementType.DEPENDENCY_TYPE: [word.value for word in DependencyType],
+    DisagreementType.SPAN_LABEL: [word.value for word in SpanLabel],
+}
+
+
+def rows(view: ItemView, titles: dict[str, str]) -> list[dict[str, Any]]:
+    """Return one dict per difference: what it is, both sides in words, the decision in force, and its edit form."""
+    return [_row(view, difference, titles) for difference in view.differences]
+
+
+def _row(view: ItemView, shown: DifferenceView, titles: dict[str, str]) -> dict[str, Any]:
+    kind = shown.difference.kind
+    return {
+        "id": shown.disagreement_id,
+        "position": shown.position,
+        "kind": kind.value.replace("-", " "),
+        "subject": shown.difference.subject,
+        "a": words(kind, shown.difference.value_a, view, titles),
+        "b": words(kind, shown.difference.value_b, view, titles),
+        "rejectable": kind not in (DisagreementType.ANSWERABILITY, DisagreementType.ANSWER),
+        "decision": _decision(kind, shown.decision, view, titles),
+        "earlier": [_decision(kind, decision, view, titles) for decision in shown.earlier],
+        "edit": _edit_form(kind, shown),
+    }
+
+
+def _decision(
+    kind: DisagreementType, made: DecisionView | None, view: ItemView, titles: dict[str, str]
+) -> dict[str, Any] | None:
+    if made is None:
+        return None
+    value = words(kind, made.value, view, titles) if made.value is not None else ""
+    return {"choice": made.choice.value, "value": value, "reason": made.reason, "code": made.reason_code.value}
+
+
+def words(kind: DisagreementType, value: Any, view: ItemView, titles: dict[str, str]) -> str:
+    """Return a side's value as a person reads it; “nothing” where the side has none."""
+    if value is None or value in ("", []):
+        return "nothing"
+    if kind is DisagreementType.ANSWERABILITY:
+        answerable = value if isinstance(value, bool) else value["contract"]["answerable"]
+        return "the sources answer this" if answerable else "the sources do not answer this"
+    if kind is DisagreementType.MISSING_BEHAVIOUR:
+        return f"{value['behaviour']}: {value['text']}" if value["text"] else str(value["behaviour"])
+    if kind in _SETS:
+        return ", ".join(value)
+    if kind in _SPANS:
+        quote = view.quotes.get((value["version"], value["start"], value["end"]))
+        text = f"“{quote}”" if quote is not None else "text you may not read"
+        use = " must not be used;" if value.get("forbidden") else ""
+        return (
+            f"{titles.get(value['version'], 'source')} {value['start']}–{value['end']} ({value['label']});{use} {text}"
+        )
+    return str(value)
+
+
+def _edit_form(kind: DisagreementType, shown: DifferenceView) -> dict[str, Any]:
+    if kind in _SPANS:
+        given = shown.difference.value_a or shown.difference.value_b
+        return {"type": "span", "start": given["start"], "end": given["end"]}
+    if kind in _SETS:
+        return {"type": "set", "value": " ".join(shown.difference.value_a or shown.difference.value_b)}
+    if kind in _WORDS:
+        return {"type": "word", "words": _WORDS[kind]}
+    if kind is DisagreementType.MISSING_BEHAVIOUR:
+        return {"type": "behaviour", "words": [word.value for word in MissingBehaviour]}
+    if kind is DisagreementType.ANSWERABILITY:
+        return {"type": "whole"}
+    return {"type": "text"}
+
+
+def edited_value(kind: DisagreementType, post: QueryDict) -> Any:
+    """Return the value of an edit in the form `edits.check_edit` takes; raises BadInput for what cannot be read."""
+    if kind in _SPANS:
+        numbers = {}
+        for name in ("start", "end"):
+            raw = post.get(name, "").strip()
+            if not raw.isascii() or not raw.isdigit() or len(raw) > 12:
+                raise BadInput(name, f"{raw!r} is not a whole number", "Write an offset in bytes.")
+            numbers[name] = int(raw)
+        return numbers
+    if kind in _SETS:
+        return post.get("value", "").replace(",", " ").split()
+    if kind is DisagreementType.MISSING_BEHAVIOUR:
+        return {"behaviour": post.get("behaviour", ""), "text": post.get("value", "").replace("\r\n", "\n").strip()}
+    if kind is DisagreementType.ANSWERABILITY:
+        try:
+            return json.loads(post.get("value", ""))
+        except (ValueError, RecursionError) as error:
+            raise BadInput("value", "it is no JSON", "Write a whole pass as JSON, or choose a side.") from error
+    return post.get("value", "").replace("\r\n", "\n").strip()
+
+
+def agreed(view: ItemView, titles: dict[str, str]) -> list[tuple[str, str]]:
+    """Return what both passes say alike, as (what, value) pairs to be confirmed together."""
+    differing = {row.difference.kind for row in view.differences}
+    if DisagreementType.ANSWERABILITY in differing:
+        return []
+    contract = view.a.contract
+    found = [
+        ("Answerable", "yes" if contract.answerable else "no"),
+        *_agreed_text(DisagreementType.ANSWER, "Answer", contract.answer, differing),
+        *_agreed_text(DisagreementType.SCOPE, "Scope", contract.scope, differing),
+        *_agreed_text(DisagreementType.QUALIFICATION, "Required qualification", contract.qualification, differing),
+        *_agreed_text(DisagreementType.DEPENDENCY_TYPE, "Dependency", contract.dependency.value, differing),
+    ]
+    disputed = {row.difference.subject for row in view.differences if row.difference.kind in _SPANS}
+    for joint in view.alignment.spans:
+        if joint.shared and joint.name not in disputed:
+            value = {**_payload(joint.either), "forbidden": joint.forbidden_a}
+            found.append((f"Span {joint.name}", words(DisagreementType.SPAN_BOUNDARY, value, view, titles)))
+    open_sets = {row.difference.subject for row in view.differences if row.difference.kind in _SETS}
+    for name, joint_set in zip(view.alignment.set_names, view.alignment.sets, strict=True):
+        if name not in open_sets and joint_set.a is not None and joint_set.b is not None:
+            found.append((name.capitalize(), ", ".join(joint_set.a)))
+    return found
+
+
+def _payload(span: Any) -> dict[str, Any]:
+    return {"version": span.version, "start": span.start, "end": span.end, "label": span.label.value}
+
+
+def _agreed_text(
+    kind: DisagreementType, name: str, value: str, differing: set[DisagreementType]
+) -> list[tuple[str, str]]:
+    return [] if kind in differing or not value else [(name, value)]
+
+
+def reason_codes() -> list[tuple[str, str]]:
+    """Return the reason codes with their words."""
+    return [(code.value, code.value.replace("-", " ")) for code in ReasonCode]
+
+
+def span_rows(content: PassContent, view: ItemView, given: dict[str, tuple[str, str]]) -> list[dict[str, str]]:
+    """Return the spans of the settled sets, each to be called necessary or topical; `given` is what was said before."""
+    members = {name for names in content.sets for name in names}
+    found = []
+    for span in content.spans:
+        if span.name not in members:
+            continue
+        necessity, reason = given.get(span.name, ("necessary", ""))
+        quote = view.quotes.get(span.bytes_key)
+        found.append(
+            {
+                "name": span.name,
+                "label": span.label.value,
+                "quote": quote if quote is not None else "text you may not read",
+                "necessity": necessity,
+                "reason": reason,
+            }
+        )
+    return found

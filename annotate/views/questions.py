@@ -1,0 +1,66 @@
+"""Questions of a study, for those who may see the whole of it, and their import."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from annotate.domain.errors import BadInput
+from annotate.models import Study
+from annotate.permissions import Actor, allows, require
+from annotate.selectors.questions import visible_to, with_progress
+from annotate.services.import_questions import import_questions
+from annotate.views.respond import crumbs, respond
+from annotate.views.study_nav import asker, study_and_actor, study_links
+
+PER_PAGE = 100
+
+
+class ImportQuestionsForm(forms.Form):
+    """A questions.toml file."""
+
+    file = forms.FileField(label="questions.toml", help_text="One [[question]] table each; see docs/file-formats.md.")
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+def questions(request: HttpRequest, slug: str) -> HttpResponse:
+    """List the questions with their progress; on POST import a file, all of it or nothing."""
+    study, actor = study_and_actor(request, slug, "question.view")
+    if request.method == "GET":
+        return _list(request, study, actor, ImportQuestionsForm())
+    require(actor, "question.import")
+    form = ImportQuestionsForm(request.POST, request.FILES)
+    if not form.is_valid():
+        return _list(request, study, actor, form, status=422)
+    upload = form.cleaned_data["file"]
+    try:
+        written = import_questions(asker(request), study, upload.read(), upload.name)
+    except BadInput as refusal:
+        return _list(request, study, actor, form, refusal=refusal, status=422)
+    messages.success(request, f"{len(written)} questions read from {upload.name}.")
+    return HttpResponseRedirect(reverse("questions", args=[study.slug]))
+
+
+def _list(
+    request: HttpRequest, study: Study, actor: Actor, form: ImportQuestionsForm, *, status: int = 200, **extra: Any
+) -> HttpResponse:
+    rows = with_progress(visible_to(asker(request)).filter(study=study)).order_by("key", "pk")
+    context = {
+        "study": study,
+        "study_links": study_links(actor, study, "questions"),
+        "page": Paginator(rows, PER_PAGE).get_page(request.GET.get("page")),
+        "may_import": allows(actor, "question.import"),
+        "form": form,
+        "crumbs": crumbs(
+            ("Home", reverse("home")), (study.title, reverse("study", args=[study.slug])), ("Questions", "")
+        ),
+    }
+    return respond(request, "annotate/questions.html", context | extra, status=status)

@@ -1,0 +1,210 @@
+"""The annotator's workspace: one task, one form, every button sends the whole of it."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import replace
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from annotate.domain.conflicts import Conflict, StaleRevision
+from annotate.domain.content import PassContent
+from annotate.domain.errors import BadInput
+from annotate.domain.pass_check import set_name
+from annotate.domain.spans import ByteSpan, check_span, locate_quote
+from annotate.domain.vocabulary import SpanLabel
+from annotate.models import Assignment, ContractRevision, Mark, Pass, SourceVersion, Submission
+from annotate.permissions import Actor, actor_for, require
+from annotate.selectors.passes import assignments_of, content_of
+from annotate.selectors.sources import hidden_from, versions_visible_to
+from annotate.services.save_pass import save_pass
+from annotate.services.submit_pass import submit_pass
+from annotate.views import workspace_form as form
+from annotate.views.respond import crumbs, respond
+from annotate.views.source_runs import drawn, marks_of, set_css
+from annotate.views.study_nav import asker
+
+_BLANK = form.NewSpan("", SpanLabel.RULE, "", "", None, None, None, 0)
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+def workspace(request: HttpRequest, pk: int) -> HttpResponse:
+    """Show a task; on POST do what the pressed button says and show it again (422 refused, 409 changed elsewhere)."""
+    person = asker(request)
+    assignment = get_object_or_404(assignments_of(person), pk=pk)
+    actor = actor_for(person, assignment.question.study)
+    require(actor, "pass.edit")
+    versions = list(versions_visible_to(person).filter(source__study=assignment.question.study))
+    version = _chosen(request, versions)
+    if request.method == "GET":
+        return _page(request, assignment, actor, versions, version)
+    return _write(request, assignment, actor, versions, version)
+
+
+def _write(
+    request: HttpRequest,
+    assignment: Assignment,
+    actor: Actor,
+    versions: list[SourceVersion],
+    version: SourceVersion | None,
+) -> HttpResponse:
+    """Do what the pressed button says and answer with the page as it then is."""
+    person, action = asker(request), request.POST.get("action", "save")
+    revision, current = content_of(assignment)
+    extra: dict[str, Any] = {"revision": revision}
+    try:
+        expected = form.revision(request.POST)
+        extra["content"] = edited = form.content(request.POST, current)
+        done = _act(request.POST, action, edited, actor, version, extra)
+        save_pass(person, assignment, expected, done)
+        if action == "submit":
+            submit_pass(person, assignment, content_of(assignment)[0], request.POST.get("idempotency_key", ""))
+    except BadInput as refusal:
+        if _repeated_submit(request, assignment, action):
+            return HttpResponseRedirect(reverse("workspace", args=[assignment.pk]))
+        extra["revision"], _ = content_of(assignment)
+        status = 409 if isinstance(refusal, Conflict) else 422
+        said = {"stale": refusal} if isinstance(refusal, StaleRevision) else {"refusal": refusal}
+        return _page(request, assignment, actor, versions, version, status=status, **said, **extra)
+    if extra.get("preview") is not None:
+        return _page(request, assignment, actor, versions, version, preview=extra["preview"], new=extra["new"])
+    if not getattr(request, "htmx", None):
+        return HttpResponseRedirect(request.get_full_path())
+    assignment.refresh_from_db()
+    return _page(request, assignment, actor, versions, version)
+
+
+def _repeated_submit(request: HttpRequest, assignment: Assignment, action: str) -> bool:
+    """Whether this is the second half of a double click: the same key already sealed this very pass."""
+    key = request.POST.get("idempotency_key", "")
+    if action != "submit" or not key:
+        return False
+    return Submission.objects.filter(
+        work__assignment=assignment, idempotency_key=key, submitted_by=asker(request)
+    ).exists()
+
+
+def _act(
+    post: QueryDict,
+    action: str,
+    edited: PassContent,
+    actor: Actor,
+    version: SourceVersion | None,
+    extra: dict[str, Any],
+) -> PassContent:
+    """Return the content after the pressed button; a span is found or checked in the bytes the person may read."""
+    verb, _, argument = action.partition(":")
+    if verb in {"add-span", "preview"}:
+        if version is None:
+            raise BadInput("new span", "there is no source to mark", "Choose a source first.")
+        extra["new"] = new = form.new_span(post, version.sha256)
+        span = _located(new, version, actor)
+        if verb == "preview":
+            extra["preview"] = bytes(version.content)[span.start : span.end].decode()
+            extra["new"] = replace(new, start=span.start, end=span.end)
+            return edited
+        return form.with_span(edited, new, span.start, span.end)
+    if verb == "remove-span":
+        return form.without_span(edited, argument)
+    if verb == "add-set":
+        return replace(edited, sets=(*edited.sets, ()))
+    if verb == "remove-set" and argument.isdigit():
+        return replace(edited, sets=tuple(s for i, s in enumerate(edited.sets) if i != int(argument)))
+    if verb in {"save", "submit"}:
+        # A set nobody filled is no alternative; it only was an open card.
+        return replace(edited, sets=tuple(s for s in edited.sets if s)) if verb == "submit" else edited
+    raise BadInput("action", f"{action!r} is no button of this page", "Reload the page.")
+
+
+def _located(new: form.NewSpan, version: SourceVersion, actor: Actor) -> ByteSpan:
+    content = bytes(version.content)
+    if new.start is not None:
+        span = check_span(content, new.start, new.end)
+    else:
+        span = locate_quote(content, new.quote, new.occurrence)
+    if any(span.start < hidden.end and hidden.start < span.end for hidden in hidden_from(version, actor.clearance)):
+        raise BadInput("new span", "it touches a range that you may not read", "Mark text that is shown to you.")
+    return span
+
+
+def _chosen(request: HttpRequest, versions: list[SourceVersion]) -> SourceVersion | None:
+    wanted = request.GET.get("version", "")
+    return next((version for version in versions if str(version.pk) == wanted), versions[0] if versions else None)
+
+
+def _page(
+    request: HttpRequest,
+    assignment: Assignment,
+    actor: Actor,
+    versions: list[SourceVersion],
+    version: SourceVersion | None,
+    *,
+    status: int = 200,
+    **extra: Any,
+) -> HttpResponse:
+    revision, stored = content_of(assignment)
+    content: PassContent = extra.pop("content", stored)
+    stale: StaleRevision | None = extra.pop("stale", None)
+    if stale is not None:
+        extra["stale"] = {"current": stale.current_revision, "theirs": stale.theirs}
+    work = Pass.objects.filter(assignment=assignment).first()
+    letters = [set_name(index).removeprefix("set ") for index in range(len(content.sets))]
+    context: dict[str, Any] = {
+        "assignment": assignment,
+        "question": assignment.question,
+        "content": content,
+        "revision": revision,
+        "saved_at": work.updated_at if work and work.revision else None,
+        "submitted": assignment.state == Assignment.State.SUBMITTED,
+        "idempotency_key": secrets.token_urlsafe(24),
+        "tabs": [{"pk": v.pk, "title": v.source.title, "version_label": v.version_label} for v in versions],
+        "version": version,
+        "runs": drawn(version, actor.clearance, *marks_of(content, version)) if version else [],
+        "labels": Mark._meta.get_field("label").choices,
+        "dependencies": ContractRevision._meta.get_field("dependency").choices,
+        "behaviours": ContractRevision._meta.get_field("missing_behaviour").choices,
+        "set_cards": [{"index": i, "letter": letter} for i, letter in enumerate(letters)],
+        "set_choices": [{"index": i, "letter": letter} for i, letter in enumerate(letters)] or [_first_set()],
+        "spans": _span_rows(content, versions, letters),
+        "new": extra.pop("new", _BLANK),
+        "preview": extra.pop("preview", None),
+        "crumbs": crumbs(("Home", reverse("home")), (assignment.question.key, "")),
+    }
+    extra.pop("revision", None)
+    return respond(request, "annotate/workspace.html", context | extra, partial="workspace", status=status)
+
+
+def _first_set() -> dict[str, Any]:
+    return {"index": 0, "letter": "A (new)"}
+
+
+def _span_rows(content: PassContent, versions: list[SourceVersion], letters: list[str]) -> list[dict[str, Any]]:
+    by_digest = {version.sha256: version for version in versions}
+    texts: dict[str, bytes] = {}
+    rows = []
+    for span in content.spans:
+        version = by_digest.get(span.version)
+        if version is not None and span.version not in texts:
+            texts[span.version] = bytes(version.content)
+        inside = [i for i, members in enumerate(content.sets) if span.name in members]
+        rows.append(
+            {
+                "name": span.name,
+                "label": span.label.value,
+                "start": span.start,
+                "end": span.end,
+                "title": version.source.title if version else "a source you may no longer read",
+                "quote": texts[span.version][span.start : span.end].decode() if version else "",
+                "letters": " ".join(letters[i] for i in inside),
+                "css": set_css(inside[0]) if inside else "",
+                "forbidden": span.name in content.forbidden,
+                "boxes": [{"index": i, "letter": letter, "on": i in inside} for i, letter in enumerate(letters)],
+            }
+        )
+    return rows
