@@ -87,7 +87,7 @@ def test_any_changed_setting_changes_the_canonical_bytes() -> None:
         ("candidates = 50", "candidates = 4", "budget.top_k", "deeper than the 4"),
         ('label_format = "[{rank}] "', 'label_format = "[{rank"', "budget.label_format", "braces"),
         ('label_format = "[{rank}] "', 'label_format = "{rang}"', "budget.label_format", "unknown part {rang}"),
-        ('partition = "development"', 'partition = "held-out"', "population.held_out_openings", "opens the held-out"),
+        ("held_out_openings = 1", "held_out_openings = 0", "population.held_out_openings", "opens the held-out"),
         ('candidate = "candidate-160-0"', 'candidate = "nobody"', "decision.candidate", "no candidate arm"),
         ("index_expansion = 1.5", "latency_ms = 20", "resources.latency_state", "cold or warm"),
         ('boundary_hypothesis = "', 'boundary_hypothesis = "" # ', "hypothesis.boundary_hypothesis", "is blank"),
