@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -178,3 +180,34 @@ def test_source_of_zero_tokens_is_one_chunk() -> None:
 
 def test_protocol_is_met_by_every_tokenizer() -> None:
     assert all(isinstance(one, Tokenizer) for one in TOKENIZERS.values())
+
+
+GOLDEN = json.loads((Path(__file__).resolve().parents[1] / "golden" / "unshifted_windows.json").read_text())
+
+
+@pytest.mark.parametrize("window", sorted(GOLDEN["chunks"]))
+def test_unshifted_windows_give_the_known_chunk_counts(window: str) -> None:
+    capacity, overlap = map(int, window.split("/"))
+    segmenter = TokenWindow(capacity, overlap, tails="drop")
+    counted = kept = contained = 0
+    for n in GOLDEN["tokens"].values():
+        doc = document("d", b"a" * n)
+        tokens = TOKENIZERS["bytes"].encode(doc.content)
+        counted += len(segmenter.chunks(doc, tokens, segmenter.stride))
+        kept += len(TokenWindow(capacity, overlap).chunks(doc, tokens, segmenter.stride))
+        contained += sum(start + overlap >= n for start in range(segmenter.stride, n, segmenter.stride))
+    assert counted == GOLDEN["chunks"][window]
+    assert kept == counted + contained
+
+
+@pytest.mark.parametrize("window", ["128/32", "400/200"])
+def test_index_token_expansion_approaches_capacity_over_stride(window: str) -> None:
+    capacity, overlap = map(int, window.split("/"))
+    segmenter = TokenWindow(capacity, overlap, tails="drop")
+    indexed = 0
+    for n in GOLDEN["tokens"].values():
+        doc = document("d", b"a" * n)
+        indexed += int(segmenter.chunks(doc, TOKENIZERS["bytes"].encode(doc.content), segmenter.stride).tokens.sum())
+    source = sum(GOLDEN["tokens"].values())
+    limit = capacity / (capacity - overlap)
+    assert 0.997 * limit < indexed / source < limit
