@@ -26,14 +26,13 @@ class Frozen:
     questions: tuple[FrozenQuestion, ...]
 
 
-def read_frozen(fixture_set_id: int, expected: str) -> Frozen:
-    """Return the documents and questions of a fixture set whose digest is `expected`.
+def read_frozen(fixture_set: FixtureSet) -> Frozen:
+    """Return the documents and questions of a fixture set.
 
     Every fixture named in the set's manifest must be there with its digest, and every source version with its bytes
     (which `prepare_corpus` hashes). Raises DamagedFixtures for the first that is not.
     """
-    fixture_set = FixtureSet.objects.get(pk=fixture_set_id)
-    manifest = _parsed(bytes(fixture_set.canonical), expected, f"fixture set {fixture_set.name}", SET_FORMAT)
+    manifest = _parsed(bytes(fixture_set.canonical), fixture_set.digest, f"fixture set {fixture_set.name}", SET_FORMAT)
     rows = {row.fixture_id: bytes(row.canonical) for row in fixture_set.fixtures.iterator(chunk_size=200)}
     named = {entry["fixture_id"]: entry["digest"] for entry in manifest["fixtures"]}
     if rows.keys() != named.keys():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from annotate.models import FixtureSet
 from evaluation.domain.analysis import Analyser
 from evaluation.domain.authorise import needs_twin, twin
 from evaluation.domain.frozen import FrozenQuestion
@@ -43,15 +44,15 @@ def load_world(plan: Plan) -> World:
 
     Raises `TokenizerUnavailable`, `CorpusError` and ValueError for damaged rows: digests are compared on the way in.
     """
-    return _world(plan.pk, plan.digest, plan.fixture_set_id, plan.fixture_set.digest)
+    return _world(plan.digest, plan.fixture_set.digest)
 
 
-# Keyed by digests beside row numbers: a test database hands numbers out again.
+# Keyed by digests alone: equal digests are equal worlds, whichever rows they are read from.
 @lru_cache(maxsize=4)
-def _world(plan_id: int, plan_digest: str, fixture_set_id: int, fixture_set_digest: str) -> World:
-    value = plan_value(Plan.objects.get(pk=plan_id))
-    frozen = _frozen(fixture_set_id, fixture_set_digest)
-    prepared = _prepared(fixture_set_id, fixture_set_digest, value.budget.tokenizer, analyser_of(value))
+def _world(plan_digest: str, fixture_set_digest: str) -> World:
+    value = plan_value(Plan.objects.filter(digest=plan_digest).order_by("pk")[0])
+    frozen = _frozen(fixture_set_digest)
+    prepared = _prepared(fixture_set_digest, value.budget.tokenizer, analyser_of(value))
     questions = population(value, frozen.questions)
     documents = {document.digest: document for document in prepared.documents}
     twins = [twin(one, documents) for one in questions if needs_twin(one, documents)]
@@ -61,11 +62,10 @@ def _world(plan_id: int, plan_digest: str, fixture_set_id: int, fixture_set_dige
 
 
 @lru_cache(maxsize=4)
-def _frozen(fixture_set_id: int, fixture_set_digest: str) -> Frozen:
-    return read_frozen(fixture_set_id, fixture_set_digest)
+def _frozen(fixture_set_digest: str) -> Frozen:
+    return read_frozen(FixtureSet.objects.filter(digest=fixture_set_digest).order_by("pk")[0])
 
 
 @lru_cache(maxsize=4)
-def _prepared(fixture_set_id: int, fixture_set_digest: str, tokenizer: str, analyser: Analyser) -> PreparedCorpus:
-    frozen = _frozen(fixture_set_id, fixture_set_digest)
-    return prepare_corpus(frozen.documents, load_tokenizer(tokenizer), analyser)
+def _prepared(fixture_set_digest: str, tokenizer: str, analyser: Analyser) -> PreparedCorpus:
+    return prepare_corpus(_frozen(fixture_set_digest).documents, load_tokenizer(tokenizer), analyser)

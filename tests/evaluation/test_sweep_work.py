@@ -1,0 +1,220 @@
+"""A sweep from its first cell to its seal: results, failures, races."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.db.models.functions import Now
+from pytest_django.fixtures import Settings
+
+from annotate.permissions import OPERATOR
+from evaluation.models import Attempt, Cell, CellSummary, Sweep
+from evaluation.services.claim import claim
+from evaluation.services.fail_cell import fail_cell
+from evaluation.services.finish_cell import finish_cell
+from evaluation.services.outcome_table import table_of_results, table_of_summaries
+from evaluation.services.pipeline_of import ORACLE
+from evaluation.services.run_cell import run_cell
+from evaluation.services.seal_sweep import seal_if_complete
+from evaluation.services.start_sweep import start_sweep
+from evaluation.services.work import _Renewal, drain, work_on
+from ledger.models import Record, Result, Seal
+from ledger.services import verify
+from tests.evaluation.sweeps import small_study, started
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def sealed(key: str = "k", **more: int) -> Sweep:
+    sweep = started(key=key, **more)
+    assert drain("w").empty
+    sweep.refresh_from_db()
+    assert sweep.state == Sweep.State.SEALED
+    return sweep
+
+
+def test_drained_sweep_is_sealed_with_every_record_of_every_cell() -> None:
+    sweep = sealed()
+    kinds = list(Result.objects.filter(scope=sweep.scope).values_list("kind", flat=True))
+    builds, blocks, views = 8, 2, 2
+    assert kinds.count("manifest") == kinds.count("boundary") == builds
+    assert kinds.count("retrieval") == builds * blocks
+    assert kinds.count("budget") == kinds.count("answer") == kinds.count("citation") == builds * blocks * views
+    assert kinds.count("oracle") == blocks * 2
+    assert kinds.count("outcome") == (builds + 1) * blocks * views
+    assert CellSummary.objects.count() == kinds.count("outcome")
+    assert set(Cell.objects.values_list("state", flat=True)) == {Cell.State.DONE}
+    assert Seal.objects.get(scope=sweep.scope).root == sweep.root
+    assert verify().findings == ()
+
+
+def test_root_depends_on_neither_order_nor_blocks_of_time_nor_worker() -> None:
+    fixture_set = small_study()
+    one = started(fixture_set, seed=1, key="one")
+    drain("first worker")
+
+    two = start_sweep(OPERATOR, one.plan, idempotency_key="two", seed=2, block_size=4)
+    drain("another worker")
+    one.refresh_from_db()
+    two.refresh_from_db()
+    assert one.root == two.root
+    assert one.scope != two.scope
+
+
+def test_results_hold_no_worker_time_or_row_number() -> None:
+    sweep = started()
+    drain("worker-with-a-name")
+    for result in Result.objects.filter(scope=sweep.scope):
+        assert b"worker-with-a-name" not in result.plain
+        assert result.key.startswith(sweep.plan.digest)
+
+
+def test_summaries_and_sealed_results_are_the_same_table() -> None:
+    sweep = sealed()
+    left, right = table_of_summaries(sweep), table_of_results(sweep)
+    assert left.cells == right.cells
+    assert {arm for arm, *_ in left.cells} == {"overlap", "plain", ORACLE}
+
+
+def test_two_workers_at_once_share_a_sweep_and_seal_it_once() -> None:
+    sweep = started()
+    start = threading.Barrier(2)
+
+    def work(name: str) -> int:
+        try:
+            start.wait()
+            return drain(name).cells
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as pool:
+        shares = list(pool.map(work, ["w1", "w2"]))
+    # Whoever was first to find no cell left may have gone before the other's last one was done.
+    seal_if_complete(sweep.pk)
+    assert sum(shares) == sweep.cells.count() == Attempt.objects.filter(outcome=Attempt.Outcome.DONE).count()
+    assert Record.objects.filter(kind="sweep.closed").count() == Seal.objects.count() == 1
+    assert verify().findings == ()
+
+
+def test_many_sealers_at_once_seal_once() -> None:
+    sweep = started()
+    while lease := claim("w"):
+        # Everything but the seal, as if each worker had died between its cell and the seal.
+
+        finish_cell(lease, run_cell(lease.cell_id))
+    start = threading.Barrier(4)
+
+    def seal(_: int) -> bool:
+        try:
+            start.wait()
+            return seal_if_complete(sweep.pk)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sorted(pool.map(seal, range(4))) == [False, False, False, True]
+    assert Record.objects.filter(kind="sweep.closed").count() == 1
+
+
+def test_idle_worker_seals_what_a_dead_one_left_unsealed() -> None:
+    sweep = started()
+
+    while lease := claim("dead"):
+        finish_cell(lease, run_cell(lease.cell_id))
+    assert drain("idle").cells == 0
+    sweep.refresh_from_db()
+    assert sweep.state == Sweep.State.SEALED
+
+
+def test_open_cell_keeps_the_sweep_open() -> None:
+    sweep = started()
+    lease = claim("w")
+    assert lease is not None
+    drain("other")
+    assert not seal_if_complete(sweep.pk)
+    work_on(lease)
+    sweep.refresh_from_db()
+    assert sweep.state == Sweep.State.SEALED
+
+
+def test_failed_attempt_is_tried_again_and_both_stay() -> None:
+    sweep = started()
+    lease = claim("w")
+    assert lease is not None
+    assert fail_cell(lease, "the host lost its network")
+    drain("w")
+    sweep.refresh_from_db()
+    assert (sweep.state, sweep.problem) == (Sweep.State.SEALED, "")
+    reports = Attempt.objects.filter(cell_id=lease.cell_id).values_list("number", "outcome", "problem")
+    assert list(reports) == [(1, "failed", "the host lost its network"), (2, "done", "")]
+
+
+def test_cell_that_failed_for_good_is_a_labelled_miss_and_the_sweep_is_sealed(settings: Settings) -> None:
+    settings.MAX_ATTEMPTS = 2
+    sweep = started()
+    first = claim("w")
+    assert first is not None
+    assert fail_cell(first, "disk full")
+    second = claim("w")
+    assert second is not None
+    assert second.cell_id == first.cell_id
+    assert not fail_cell(second, "disk full on host-17")
+    drain("w")
+    sweep.refresh_from_db()
+    assert sweep.state == Sweep.State.SEALED
+    assert sweep.problem.startswith("1 of 18 cells failed")
+    cell = Cell.objects.get(pk=first.cell_id)
+    assert cell.state == Cell.State.FAILED
+    failure = Result.objects.get(scope=sweep.scope, kind="failure")
+    assert (failure.value["arm"], failure.value["phase"], failure.value["block"]) == (cell.arm, cell.phase, cell.block)
+    assert b"host-17" not in failure.plain
+    table = table_of_results(sweep)
+    view = "oracle:90" if cell.arm == ORACLE else "budget:90"
+    failed = table.cells[cell.arm, cell.phase, view, 0]
+    assert [failed[name].failed for name in failure.value["questions"]] == ["infrastructure failure"] * len(
+        failure.value["questions"]
+    )
+    assert verify().findings == ()
+
+
+def test_workers_that_die_on_a_cell_do_not_try_it_for_ever(settings: Settings) -> None:
+    settings.MAX_ATTEMPTS = 3
+    started()
+    first = claim("w")
+    assert first is not None
+    for _ in range(2):
+        Cell.objects.filter(pk=first.cell_id).update(lease_until=Now() - timedelta(seconds=1))
+        lease = claim("w")
+        assert lease is not None
+        assert lease.cell_id == first.cell_id
+    Cell.objects.filter(pk=first.cell_id).update(lease_until=Now() - timedelta(seconds=1))
+    drain("w")
+    assert Cell.objects.get(pk=first.cell_id).state == Cell.State.FAILED
+    reports = list(Attempt.objects.filter(cell_id=first.cell_id).values_list("outcome", flat=True))
+    assert reports == ["expired", "expired", "expired", "failed"]
+
+
+def test_drain_stops_when_told_and_says_that_work_is_left() -> None:
+    started()
+    done: list[int] = []
+    result = drain("w", stop=lambda: len(done) == 3, on_cell=lambda lease: done.append(lease.cell_id))
+    assert (result.cells, result.empty) == (3, False)
+    assert Cell.objects.filter(state=Cell.State.DONE).count() == 3
+
+
+def test_a_cell_is_renewed_while_it_is_computed(settings: Settings) -> None:
+    settings.LEASE_SECONDS = 1
+    started()
+    lease = claim("w")
+    assert lease is not None
+    with _Renewal(lease):
+        time.sleep(1.6)
+        thief = claim("thief")
+    assert thief is not None
+    assert thief.cell_id != lease.cell_id
+    assert Cell.objects.get(pk=lease.cell_id).worker == "w"
