@@ -110,7 +110,7 @@ def _columns(connection: BaseDatabaseWrapper, table: str) -> list[str]:
         return [column.name for column in connection.introspection.get_table_description(cursor, table)]
 
 
-def _update_condition(protection: Protection, columns: list[str]) -> str | None:
+def _update_condition(connection: BaseDatabaseWrapper, protection: Protection) -> str | None:
     """Return when an update is refused; an empty string for always, None for never."""
     if protection.update == ALLOWED:
         return None
@@ -118,7 +118,8 @@ def _update_condition(protection: Protection, columns: list[str]) -> str | None:
     changes = ""
     if protection.mutable or protection.write_once:
         parts = []
-        for column in columns:
+        # The table's own columns and not the model's: half-way through a plan of migrations they differ.
+        for column in _columns(connection, protection.table):
             name = f'"{column}"'
             changed = f"NEW.{name} IS DISTINCT FROM OLD.{name}"
             if column in protection.write_once:
@@ -138,7 +139,7 @@ def _delete_condition(protection: Protection) -> str | None:
 def expected(connection: BaseDatabaseWrapper, protection: Protection) -> list[Trigger]:
     """Return the triggers a protected table must have on this database."""
     conditions = {
-        "UPDATE": _update_condition(protection, _columns(connection, protection.table)),
+        "UPDATE": _update_condition(connection, protection),
         "DELETE": _delete_condition(protection),
     }
     build = _on_postgresql if connection.vendor == "postgresql" else _on_sqlite
@@ -187,38 +188,46 @@ def _present(connection: BaseDatabaseWrapper) -> list[Protection]:
 def missing(using: str = DEFAULT_DB_ALIAS) -> list[str]:
     """Return what is wrong with the triggers of `using`, one sentence each: missing, changed or switched off."""
     connection = connections[using]
-    faults = []
-    for protection in _present(connection):
-        for trigger in expected(connection, protection):
-            state = _state(connection, trigger)
-            if state != _STANDS:
-                faults.append(f"{trigger.table}: trigger {trigger.name} is {state}")
-    return faults
+    standing = _standing(connection)
+    return [
+        f"{trigger.table}: trigger {trigger.name} is {state}"
+        for protection in _present(connection)
+        for trigger in expected(connection, protection)
+        if (state := _state(connection, trigger, standing)) != _STANDS
+    ]
 
 
 _STANDS = "standing"
+_MISSING = "missing"
+_OTHER = "of another definition"
+_OFF = "not enabled always"
 
 
-def _state(connection: BaseDatabaseWrapper, trigger: Trigger) -> str:
+def _standing(connection: BaseDatabaseWrapper) -> dict[str, tuple[str, ...]]:
+    """Return, by name, what the database says of its triggers of ours."""
+    if connection.vendor == "postgresql":
+        sql = (
+            "SELECT t.tgname, t.tgenabled::text, coalesce(obj_description(t.oid, 'pg_trigger'), ''), p.prosrc, "
+            "c.relname FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid JOIN pg_class c ON c.oid = t.tgrelid "
+            "WHERE t.tgname LIKE 'cutline\\_%' AND pg_table_is_visible(c.oid)"
+        )
+    else:
+        sql = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
     with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            cursor.execute(
-                "SELECT t.tgenabled, obj_description(t.oid, 'pg_trigger'), p.prosrc FROM pg_trigger t "
-                "JOIN pg_proc p ON p.oid = t.tgfoid WHERE t.tgname = %s AND t.tgrelid = to_regclass(%s)",
-                [trigger.name, f'"{trigger.table}"'],
-            )
-            row = cursor.fetchone()
-            if row is None:
-                return "missing"
-            enabled, comment, body = row
-            if comment != trigger.mark or body != trigger.body:
-                return "of another definition"
-            return _STANDS if enabled in ("A", b"A") else "not enabled always"
-        cursor.execute("SELECT sql FROM sqlite_master WHERE type = 'trigger' AND name = %s", [trigger.name])
-        row = cursor.fetchone()
-        if row is None:
-            return "missing"
-        return _STANDS if row[0] == trigger.create else "of another definition"
+        cursor.execute(sql)
+        return {name: tuple(rest) for name, *rest in cursor.fetchall()}
+
+
+def _state(connection: BaseDatabaseWrapper, trigger: Trigger, standing: dict[str, tuple[str, ...]]) -> str:
+    found = standing.get(trigger.name)
+    if found is None:
+        return _MISSING
+    if connection.vendor != "postgresql":
+        return _STANDS if found == (trigger.create,) else _OTHER
+    enabled, comment, body, table = found
+    if (comment, body, table) != (trigger.mark, trigger.body, trigger.table):
+        return _OTHER
+    return _STANDS if enabled == "A" else _OFF
 
 
 def reinstall(connection: BaseDatabaseWrapper | None = None, app_label: str | None = None) -> None:
@@ -227,16 +236,17 @@ def reinstall(connection: BaseDatabaseWrapper | None = None, app_label: str | No
     A trigger that an earlier declaration of the same table wanted and the present one does not is dropped.
     """
     connection = connection or connections[DEFAULT_DB_ALIAS]
+    standing = _standing(connection)
     todo, outdated = [], []
     for protection in _present(connection):
         if app_label is None or protection.model._meta.app_label == app_label:
             wanted = expected(connection, protection)
-            todo += [trigger for trigger in wanted if _state(connection, trigger) != _STANDS]
+            todo += [trigger for trigger in wanted if _state(connection, trigger, standing) != _STANDS]
             names = {trigger.name for trigger in wanted}
             of_before = [
                 Trigger(protection.table, _name(protection.table, event), "") for event in ("update", "delete")
             ]
-            outdated += [trigger for trigger in of_before if trigger.name not in names]
+            outdated += [trigger for trigger in of_before if trigger.name in standing.keys() - names]
     with connection.cursor() as cursor:
         for trigger in outdated:
             cursor.execute(_drop(connection, trigger))
@@ -249,7 +259,7 @@ def reinstall(connection: BaseDatabaseWrapper | None = None, app_label: str | No
                 )
             cursor.execute(trigger.create)
             if connection.vendor == "postgresql":
-                cursor.execute(f'ALTER TABLE "{trigger.table}" ENABLE ALWAYS TRIGGER "{trigger.name}"')
+                cursor.execute(_switch(trigger, "ENABLE ALWAYS"))
                 cursor.execute(f'COMMENT ON TRIGGER "{trigger.name}" ON "{trigger.table}" IS \'{trigger.mark}\'')
 
 
@@ -263,28 +273,31 @@ def _drop(connection: BaseDatabaseWrapper, trigger: Trigger) -> str:
 def lifted(connection: BaseDatabaseWrapper | None = None) -> Iterator[None]:
     """Take the triggers of a connection (the default one) away in a `with` block. For test teardown and tampering."""
     connection = connection or connections[DEFAULT_DB_ALIAS]
+    postgresql = connection.vendor == "postgresql"
+    standing = _standing(connection)
+    triggers = [
+        trigger
+        for protection in _present(connection)
+        for trigger in expected(connection, protection)
+        if trigger.name in standing
+    ]
     with connection.cursor() as cursor:
-        for protection in _present(connection):
-            for trigger in expected(connection, protection):
-                if connection.vendor == "postgresql":
-                    if _state(connection, trigger) != "missing":
-                        cursor.execute(f'ALTER TABLE "{trigger.table}" DISABLE TRIGGER "{trigger.name}"')
-                else:
-                    cursor.execute(_drop(connection, trigger))
+        for trigger in triggers:
+            cursor.execute(_switch(trigger, "DISABLE") if postgresql else _drop(connection, trigger))
     try:
         yield
     finally:
-        _enable(connection)
+        if postgresql:
+            standing = _standing(connection)
+            with connection.cursor() as cursor:
+                for trigger in triggers:
+                    if _state(connection, trigger, standing) == _OFF:
+                        cursor.execute(_switch(trigger, "ENABLE ALWAYS"))
+        reinstall(connection)
 
 
-def _enable(connection: BaseDatabaseWrapper) -> None:
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            for protection in _present(connection):
-                for trigger in expected(connection, protection):
-                    if _state(connection, trigger) == "not enabled always":
-                        cursor.execute(f'ALTER TABLE "{trigger.table}" ENABLE ALWAYS TRIGGER "{trigger.name}"')
-    reinstall(connection)
+def _switch(trigger: Trigger, how: str) -> str:
+    return f'ALTER TABLE "{trigger.table}" {how} TRIGGER "{trigger.name}"'
 
 
 def install_after_migrate(sender: object, using: str = DEFAULT_DB_ALIAS, **_: object) -> None:

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 from django.conf import settings
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError, call_command, load_command_class
 
 from ledger.services import ResultEntry, append, put_results, seal
 from tests.ledger.tampering import forged, run
@@ -76,18 +76,23 @@ def test_export_options_that_do_not_fit_are_refused(db, tmp_path, arguments, cod
 
 
 @pytest.mark.django_db(transaction=True)
-def test_process_ends_with_the_code_a_script_can_trust(process_environment, tmp_path):
-    def manage(*arguments):
-        command = [sys.executable, "manage.py", *arguments]
-        return subprocess.run(
-            command, cwd=settings.BASE_DIR, env=process_environment, capture_output=True, text=True, check=False
-        )
-
-    clean = manage("verify_ledger", "--write-head", str(tmp_path / "head"))
-    assert (clean.returncode, "clean" in clean.stdout) == (0, True), clean.stderr
-    (tmp_path / "other").write_text('{"link":"%s","seq":7}' % ("ab" * 32))
-    cut = manage("verify_ledger", "--head", str(tmp_path / "other"))
+def test_process_with_findings_ends_with_exit_code_1(process_environment, tmp_path):
+    (tmp_path / "head").write_text('{"link":"%s","seq":7}' % ("ab" * 32))
+    cut = subprocess.run(
+        [sys.executable, "manage.py", "verify_ledger", "--head", str(tmp_path / "head")],
+        cwd=settings.BASE_DIR,
+        env=process_environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (cut.returncode, "head.truncated" in cut.stdout) == (1, True), cut.stderr
-    assert manage("verify_ledger", "--no-such-option").returncode == 2
-    assert "example" in manage("verify_ledger", "--help").stdout
-    assert "example" in manage("export_ledger", "--help").stdout
+
+
+@pytest.mark.parametrize("name", ["verify_ledger", "export_ledger"])
+def test_help_shows_an_example_and_unknown_options_end_with_2(name, capsys):
+    parser = load_command_class("ledger", name).create_parser("manage.py", name)
+    assert f"manage.py {name}" in parser.format_help().split("example")[1]
+    with pytest.raises(SystemExit) as caught:
+        load_command_class("ledger", name).run_from_argv(["manage.py", name, "path", "--no-such-option"])
+    assert caught.value.code == 2
