@@ -129,7 +129,7 @@ def agreed(view: ItemView, titles: dict[str, str]) -> list[tuple[str, str]]:
     open_sets = {row.difference.subject for row in view.differences if row.difference.kind in _SETS}
     for name, joint_set in zip(view.alignment.set_names, view.alignment.sets, strict=True):
         if name not in open_sets and joint_set.a is not None and joint_set.b is not None:
-            found.append((name.capitalize(), ", ".join(joint_set.a)))
+            found.append((name[:1].upper() + name[1:], ", ".join(joint_set.a)))
     return found
 
 
