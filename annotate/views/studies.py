@@ -6,6 +6,7 @@ from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
+from django.template.defaultfilters import pluralize
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
@@ -56,7 +57,13 @@ def _steps(request: HttpRequest, found: Study, actor: Actor) -> list[dict[str, A
     if allows(actor, "source.view"):
         count = sources.versions_visible_to(person).filter(source__study=found).count()
         steps.append(
-            _step("Sources", f"{count} versions", "Immutable bytes that every mark refers to.", "sources", found)
+            _step(
+                "Sources",
+                f"{count} version{pluralize(count)}",
+                "Immutable bytes that every mark refers to.",
+                "sources",
+                found,
+            )
         )
     if allows(actor, "question.view"):
         asked = questions.visible_to(person).filter(study=found)
