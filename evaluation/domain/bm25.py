@@ -130,7 +130,7 @@ def query_terms(questions: Sequence[str], analyser: Analyser, table: PositionalT
 def score(
     model: Bm25, table: PositionalTable, words: ChunkWords, queries: QueryTerms
 ) -> list[tuple[IntArray, IntArray]]:
-    """Quantised scores: per question (chunk indices ascending, integer scores), chunks scoring above zero only.
+    """Quantised scores: per question (chunk indices in no order, integer scores), chunks scoring above zero only.
 
     A question without a term the index knows gets two empty arrays.
     """
@@ -148,7 +148,6 @@ def score(
     found: list[tuple[IntArray, IntArray]] = []
     for begin in range(0, len(queries.per_question), SCORE_BLOCK):
         block = (asked[begin : begin + SCORE_BLOCK] @ weights).tocsr()
-        block.sort_indices()
         for row in range(block.shape[0]):
             span = slice(int(block.indptr[row]), int(block.indptr[row + 1]))
             quantised = np.rint(block.data[span] * QUANTUM).astype(np.int64)
@@ -208,13 +207,13 @@ class Ranking:
 
 
 def rank(chunks: IntArray, scores: IntArray, depth: int) -> tuple[IntArray, IntArray]:
-    """The first `depth` by score descending, then chunk index (= source, then start). `chunks` must ascend."""
+    """The first `depth` by score descending, then chunk index (= source, then start); input in any order."""
     if scores.size > depth:
-        # Everything that reaches the depth-th score, ties included; the stable sort below settles their order.
+        # Everything that reaches the depth-th score, ties included; the sort below settles their order.
         bar = np.partition(scores, scores.size - depth)[scores.size - depth]
         keep = scores >= bar
         chunks, scores = chunks[keep], scores[keep]
-    order = np.argsort(-scores, kind="stable")[:depth]
+    order = np.lexsort((chunks, -scores))[:depth]
     return chunks[order], scores[order]
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.domain.bm25 import Bm25, Ranking, query_terms, rank, score, straddles
+from evaluation.domain.bm25 import Bm25, Ranking, query_terms, rank, score
 from evaluation.domain.frozen import FrozenQuestion
 from evaluation.domain.index_build import build_index, preflight, prepare_corpus
 from evaluation.domain.measure import (
@@ -275,8 +275,3 @@ def view_result(
         tuple(feasible),
         tuple(outcomes),
     )
-
-
-def depends_on_tie(ranking: Ranking, k: int) -> bool:
-    """Whether the k-th and the next rank share a score, so that the tie rule decided who came in."""
-    return straddles(ranking.scores, k)

@@ -11,8 +11,11 @@ from evaluation.domain.frozen import Document
 
 def _field(value: str | int) -> bytes:
     """One value, with its type and length in front, so that no two lists of values share an encoding."""
-    raw = value.encode("utf-8") if isinstance(value, str) else b"%d" % value
-    return (b"s" if isinstance(value, str) else b"i") + b"%d:" % len(raw) + raw
+    if isinstance(value, str):
+        raw = value.encode("utf-8")
+        return b"s%d:%b" % (len(raw), raw)
+    raw = b"%d" % value
+    return b"i%d:%b" % (len(raw), raw)
 
 
 def digest_of(kind: str, values: Iterable[str | int]) -> str:
@@ -45,11 +48,20 @@ def transformation_version(description: Mapping[str, str | int], tokenizer_diges
 
 
 def chunk_id(corpus: str, document: Document, interval: tuple[int, int], transformation: str) -> str:
-    """Stable id of one chunk: hash of corpus digest, document and version, byte offsets, transformation version."""
-    return digest_of("chunk", (corpus, document.document_id, document.digest, *interval, transformation))
+    """Stable id of one chunk: hash of corpus digest, document and version, transformation version, byte offsets."""
+    return digest_of("chunk", (corpus, document.document_id, document.digest, transformation, *interval))
 
 
 def chunk_ids(corpus: str, documents: tuple[Document, ...], chunks: CorpusChunks, transformation: str) -> list[str]:
-    """`chunk_id` of every chunk, in order."""
-    places = zip(chunks.document.tolist(), chunks.start.tolist(), chunks.end.tolist(), strict=True)
-    return [chunk_id(corpus, documents[doc], (start, end), transformation) for doc, start, end in places]
+    """`chunk_id` of every chunk, in order; what the chunks of a document share is hashed once."""
+    found: list[str] = []
+    for index, document in enumerate(documents):
+        shared = hashlib.sha256(_field("chunk"))
+        for value in (corpus, document.document_id, document.digest, transformation):
+            shared.update(_field(value))
+        span = slice(int(chunks.first[index]), int(chunks.first[index + 1]))
+        for start, end in zip(chunks.start[span].tolist(), chunks.end[span].tolist(), strict=True):
+            state = shared.copy()
+            state.update(_field(start) + _field(end))
+            found.append(state.hexdigest())
+    return found

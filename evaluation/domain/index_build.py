@@ -89,7 +89,9 @@ def build_index(prepared: PreparedCorpus, arm: ArmSettings, phase: int | None) -
         "packages": {name: package_version(name) for name in PINNED},
         "floating": floating_aliases(prepared.tokenizer.name, prepared.tokenizer.digest),
         "chunk_count": len(chunks),
-        "chunk_ids": digest_of("chunk-ids", chunk_ids(prepared.digest, prepared.documents, chunks, transformation)),
+        "chunk_ids": digest_of(
+            "chunk-ids", ["".join(chunk_ids(prepared.digest, prepared.documents, chunks, transformation))]
+        ),
         "index_tokens": index_tokens,
         "source_tokens": prepared.source_tokens,
         "documents": [

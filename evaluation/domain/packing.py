@@ -13,6 +13,7 @@ is refused without rendering it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -28,6 +29,8 @@ SLACK = 32
 
 #: Sizes remembered at most; beyond it the memory is cleared, which costs time and changes nothing.
 REMEMBERED = 200_000
+
+_PLACEHOLDER = re.compile(r"\{(rank|title|citation)\}")
 
 #: Version of the rendering; a change of it changes every prompt.
 RENDERING = "rendering-1"
@@ -67,8 +70,9 @@ class Packer:
 
     def label(self, document: Document, number: int) -> bytes:
         """The label in front of a unit; `{title}` is the document id, `{citation}` the number in brackets."""
-        text = self.budget.label_format.format(rank=number, title=document.document_id, citation=f"[{number}]")
-        return text.encode("utf-8")
+        values = {"rank": str(number), "title": document.document_id, "citation": f"[{number}]"}
+        # One pass, so that a document named "{rank}" stays what it is.
+        return _PLACEHOLDER.sub(lambda found: values[found[1]], self.budget.label_format).encode("utf-8")
 
     def render(self, units: Sequence[Unit]) -> tuple[bytes, tuple[tuple[int, int], ...]]:
         """The context of `units`, numbered from 1, and the byte range each unit's text takes in it."""

@@ -113,6 +113,7 @@ def retrieval_payload(
         "b": str(retrieval.b),
         "tie_rule": str(retrieval.tie_rule),
         "filters": [name for name, on in (("labels", settings.filter_labels), ("dates", settings.filter_dates)) if on],
+        "denial": "whole unit",
         "reranker": "none" if steps.reranker is None else type(steps.reranker).__name__,
         "expansion": "none" if steps.expansion is None else type(steps.expansion).__name__,
         "depth": retrieval.candidates,

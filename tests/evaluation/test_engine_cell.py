@@ -9,7 +9,7 @@ import pytest
 
 from annotate.domain.vocabulary import DependencyType, SpanLabel
 from evaluation.domain.cell import build_index, preflight, prepare_corpus, run_block
-from evaluation.domain.chunk_id import chunk_ids, corpus_digest
+from evaluation.domain.chunk_id import chunk_id, chunk_ids, corpus_digest
 from evaluation.domain.index_build import CorpusError
 from evaluation.domain.measure import prompt_head
 from evaluation.domain.oracle import run_oracle
@@ -272,3 +272,13 @@ def test_documents_that_cannot_be_a_corpus_are_refused() -> None:
 def test_phase_outside_the_stride_fails_the_build(prepared: PreparedCorpus) -> None:
     with pytest.raises(PhaseError, match="outside 1…24"):
         build_index(prepared, arm(), 25)
+
+
+def test_many_chunk_ids_equal_one_at_a_time(prepared: PreparedCorpus) -> None:
+    build = build_index(prepared, arm(8, 3), 2)
+    chunks = build.chunks
+    single = [
+        chunk_id(prepared.digest, prepared.documents[doc], (int(start), int(end)), "t")
+        for doc, start, end in zip(chunks.document, chunks.start, chunks.end, strict=True)
+    ]
+    assert chunk_ids(prepared.digest, prepared.documents, chunks, "t") == single
