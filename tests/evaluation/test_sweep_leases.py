@@ -18,7 +18,8 @@ from ledger.models import Record, Result
 from ledger.services.results import ResultEntry
 from tests.evaluation.rows import bare_sweep
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
+in_threads = pytest.mark.django_db(transaction=True)
 
 
 def some_result(word: str = "same") -> CellResult:
@@ -55,6 +56,7 @@ def test_claim_of_one_sweep_leaves_another_alone() -> None:
     assert claim("w", sweep_id=second.pk) is None
 
 
+@in_threads
 def test_claimers_at_once_share_no_cell() -> None:
     bare_sweep(12)
     start = threading.Barrier(4)
@@ -76,6 +78,7 @@ def test_claimers_at_once_share_no_cell() -> None:
     assert set(Cell.objects.values_list("attempt", flat=True)) == {1}
 
 
+@in_threads
 def test_one_of_two_claimers_of_one_cell_gets_nothing() -> None:
     bare_sweep(1)
     start = threading.Barrier(2)

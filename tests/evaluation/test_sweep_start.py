@@ -26,7 +26,8 @@ from ledger.services import verify
 from tests.evaluation.sweeps import locked, plan_toml, small_study, started
 from tests.factories.studies import make_member
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
+in_threads = pytest.mark.django_db(transaction=True)
 
 
 def test_plan_with_faults_is_refused_with_every_place_and_nothing_is_kept() -> None:
@@ -150,6 +151,7 @@ def test_one_key_for_two_plans_is_refused() -> None:
         start_sweep(OPERATOR, other, idempotency_key="k")
 
 
+@in_threads
 def test_two_starts_at_once_with_one_key_are_one_sweep() -> None:
     plan = locked(small_study())
     barrier = threading.Barrier(2)

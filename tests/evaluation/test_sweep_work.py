@@ -27,7 +27,8 @@ from ledger.models import Record, Result, Seal
 from ledger.services import verify
 from tests.evaluation.sweeps import small_study, started
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
+in_threads = pytest.mark.django_db(transaction=True)
 
 
 def sealed(key: str = "k", **more: int) -> Sweep:
@@ -81,6 +82,7 @@ def test_summaries_and_sealed_results_are_the_same_table() -> None:
     assert {arm for arm, *_ in left.cells} == {"overlap", "plain", ORACLE}
 
 
+@in_threads
 def test_two_workers_at_once_share_a_sweep_and_seal_it_once() -> None:
     sweep = started()
     start = threading.Barrier(2)
@@ -101,6 +103,7 @@ def test_two_workers_at_once_share_a_sweep_and_seal_it_once() -> None:
     assert verify().findings == ()
 
 
+@in_threads
 def test_many_sealers_at_once_seal_once() -> None:
     sweep = started()
     while lease := claim("w"):
@@ -207,6 +210,7 @@ def test_drain_stops_when_told_and_says_that_work_is_left() -> None:
     assert Cell.objects.filter(state=Cell.State.DONE).count() == 3
 
 
+@in_threads
 def test_a_cell_is_renewed_while_it_is_computed(settings: Settings) -> None:
     settings.LEASE_SECONDS = 1
     started()
