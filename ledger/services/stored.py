@@ -96,8 +96,8 @@ class _Columns:
         return self.text(name)
 
     def order(self, name: str) -> str:
-        """Order by UTF-8 bytes, which a locale's collation would not."""
-        return f'{name} COLLATE "C"' if self.postgresql else f"CAST({name} AS BLOB)"
+        """Order by UTF-8 bytes: PostgreSQL would follow the locale, SQLite does so anyway (and by its index)."""
+        return f'{name} COLLATE "C"' if self.postgresql else name
 
 
 class _Row:

@@ -97,6 +97,12 @@ def declare(db, monkeypatch):
         yield declare
 
 
+def test_replication_role_does_not_switch_the_triggers_off(filled):
+    if connection.vendor == POSTGRESQL:
+        run("SET LOCAL session_replication_role = replica")
+    refused("DELETE FROM ledger_record", table="ledger_record")
+
+
 def test_rows_without_rules_are_wholly_immutable(declare):
     declare()
     refused("UPDATE test_note SET seen = seen", table="test_note")

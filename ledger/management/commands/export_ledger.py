@@ -47,7 +47,7 @@ class Command(BaseCommand):
             raise CommandError("--text-free and --key-file go together: give both or neither.", returncode=USAGE)
         progress = self._progress if sys.stderr.isatty() else None
         try:
-            key = Path(options["key_file"]).read_bytes().strip() if options["key_file"] else None
+            key = Path(options["key_file"]).read_bytes().rstrip(b"\r\n") if options["key_file"] else None
             manifest = export_bundle(Path(options["path"]), scopes=options["scope"], text_key=key, progress=progress)
         except OSError as error:
             raise CommandError(str(error), returncode=USAGE) from error
