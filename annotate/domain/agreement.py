@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from annotate.domain.alignment import align
 from annotate.domain.content import MarkedSpan, PassContent
@@ -139,6 +138,9 @@ def support_set_masi(pairs: Sequence[Pair]) -> Measure:
 
     Within a question sets are paired so that the summed distance is least; a set without a counterpart counts 0.
     """
+    # Imported here: SciPy takes longer to load than everything else a page or a command needs.
+    from scipy.optimize import linear_sum_assignment
+
     name = "MASI (Passonneau), support sets"
     total, n = Fraction(0), 0
     for a, b in pairs:

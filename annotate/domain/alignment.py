@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from annotate.domain.content import MarkedSpan, PassContent
 from annotate.domain.pass_check import set_name
@@ -146,6 +145,9 @@ def _overlaps(a: Sequence[MarkedSpan], b: Sequence[MarkedSpan]) -> NDArray[np.in
 
 
 def _best_pairs(scores: NDArray[np.int64]) -> list[tuple[int, int]]:
+    # Imported here: SciPy takes longer to load than everything else a page or a command needs.
+    from scipy.optimize import linear_sum_assignment
+
     rows, columns = linear_sum_assignment(scores, maximize=True)
     return [(int(i), int(j)) for i, j in zip(rows, columns, strict=True) if scores[i, j] > 0]
 

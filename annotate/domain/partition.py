@@ -13,8 +13,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from annotate.domain.errors import BadInput
 from annotate.domain.vocabulary import Partition
@@ -37,6 +35,10 @@ def document_clusters(documents_of: Mapping[str, Iterable[str]]) -> dict[str, st
     `documents_of` maps a question to the documents its support lies in (a single one for an unanswerable question: its
     declared or nearest document).
     """
+    # Imported here: SciPy takes longer to load than everything else a page or a command needs.
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     joined = {key: sorted(set(documents)) for key, documents in documents_of.items()}
     names = sorted({document for documents in joined.values() for document in documents})
     if not names:

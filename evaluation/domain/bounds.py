@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betaincinv
 
 
 @dataclass(frozen=True)
@@ -30,6 +29,9 @@ def proportion_bounds(events: float, trials: float, alpha: float) -> Proportion:
     `events` and `trials` may be fractional effective counts (Korn and Graubard 1998: the beta form with a design's
     effective sample size). Raises ValueError unless 0 ≤ events ≤ trials, trials > 0 and 0 < alpha < 1.
     """
+    # Imported here: SciPy takes longer to load than everything else a page or a command needs.
+    from scipy.special import betaincinv
+
     if not trials > 0 or not 0 <= events <= trials or not 0 < alpha < 1:
         raise ValueError(f"no proportion bound for {events} of {trials} at alpha {alpha}")
     lower = 0.0 if events == 0 else float(betaincinv(events, trials - events + 1, alpha))

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 
 def connected_clusters(documents: Mapping[str, Collection[str]]) -> dict[str, str]:
@@ -16,6 +14,10 @@ def connected_clusters(documents: Mapping[str, Collection[str]]) -> dict[str, st
     document id. A question without documents is a cluster of its own, named "question:<id>"; give unanswerable
     questions their nearest or declared document.
     """
+    # Imported here: SciPy takes longer to load than everything else a page or a command needs.
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     questions = sorted(documents)
     names = sorted({name for listed in documents.values() for name in listed})
     column = {name: len(questions) + index for index, name in enumerate(names)}
