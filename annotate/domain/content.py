@@ -46,7 +46,7 @@ class AnswerContract:
 
 @dataclass(frozen=True)
 class PassContent:
-    """A whole pass. `sets` holds alternatives, each a tuple of span names; `forbidden` names evidence that must not be used."""
+    """A whole pass. `sets` are alternatives, each a tuple of span names; `forbidden` names evidence not to be used."""
 
     contract: AnswerContract = AnswerContract()
     spans: tuple[MarkedSpan, ...] = ()

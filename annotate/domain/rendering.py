@@ -1,8 +1,8 @@
 """A source cut into flat runs for a page, so that what a browser selects can be turned back into exact bytes.
 
-HTML parsing would turn CR and CRLF into LF, drop NUL and map C1 controls. So every run of a page is either a text run that
-holds none of those, or an *atom*: one element that stands for such a character and carries its byte range. Runs never nest;
-they are cut at every edge of every mark and of every hidden range.
+HTML parsing would turn CR and CRLF into LF, drop NUL and map C1 controls. So every run of a page is either a text run
+that holds none of those, or an *atom*: one element that stands for such a character and carries its byte range. Runs
+never nest; they are cut at every edge of every mark and of every hidden range.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 
 #: Characters HTML would not give back: CR, NUL, the other C0 controls but tab and LF, DEL and the C1 controls.
 _ATOM = re.compile(b"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]")
@@ -71,7 +72,7 @@ def runs(
     open_marks: list[Highlight] = []
     waiting = sorted((m for m in highlights if m.end > start and m.start < stop), key=lambda m: (m.start, m.end, m.key))
     taken = 0
-    for left, right in zip(ordered, ordered[1:], strict=False):
+    for left, right in pairwise(ordered):
         while taken < len(waiting) and waiting[taken].start <= left:
             open_marks.append(waiting[taken])
             taken += 1

@@ -16,15 +16,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
 
 from evaluation.domain.analysis import Analyser, PositionalTable
 from evaluation.domain.chunks import CorpusChunks
 from evaluation.domain.frozen import Document
 from evaluation.domain.tokens import IntArray
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 #: Integer scores count units of 1e-6.
 QUANTUM = 1_000_000
@@ -144,6 +147,9 @@ def score(
     rows = np.repeat(np.arange(len(queries.per_question)), [len(q) for q in queries.per_question])
     columns = np.array([number[term] for q in queries.per_question for term, _ in q], dtype=np.int64)
     times = np.array([count for q in queries.per_question for _, count in q], dtype=np.float64)
+    # Imported here: SciPy takes longer to load than everything else a page or a command needs.
+    from scipy.sparse import csr_array
+
     asked = csr_array((times, (rows, columns)), shape=(len(queries.per_question), len(every)))
     found: list[tuple[IntArray, IntArray]] = []
     for begin in range(0, len(queries.per_question), SCORE_BLOCK):
@@ -189,6 +195,9 @@ def _term_weights(model: Bm25, table: PositionalTable, words: ChunkWords, terms:
     norm = model.k1 * ((1.0 - model.b) + model.b * words.length / average)
     frequency = tf.astype(np.float64)
     data: FloatArray = idf[row_of] * (frequency / (norm[chunk_of] + frequency))
+    # Imported here: SciPy takes longer to load than everything else a page or a command needs.
+    from scipy.sparse import csr_array
+
     return csr_array((data, (row_of, chunk_of)), shape=(len(terms), chunk_count))
 
 
