@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from annotate.domain.access import LabelledRange, hidden_ranges, touches_hidden
-from annotate.domain.content import PassContent
+from annotate.domain.content import MarkedSpan, PassContent
 from annotate.domain.content_codec import content_from_payload
 from annotate.domain.errors import BadInput
 from annotate.domain.partition import Placed, group_crossings
@@ -179,39 +179,47 @@ def _content_blocks(study: Study, settled: Settled, versions: Sequence[SourceVer
         yield BadInput("result", "its bytes do not have its digest", "Run manage.py verify_ledger.")
     if full and settled.result.segment == Segment.UNCLASSIFIED:
         yield BadInput("segment", "it is unclassified", "Settle it with one of the six segments.")
-    of_version = version_by_digest(versions)
     dates = [version_dates(version) for version in versions]
     needed = {name for members in settled.content.sets for name in members}
     for span in settled.content.spans:
-        if span.name not in needed:
-            continue
-        version = of_version.get(span.version)
-        if version is None:
-            yield BadInput(
-                f"span “{span.name}”", f"the study has no version {span.version[:12]}…", "Import the source again."
-            )
-            continue
-        if reason := stale_reason(span.version, dates, settled.question.as_of):
-            yield BadInput(
-                f"span “{span.name}”", f"it is stale: {reason}", "Mark it in the version in force, or correct the date."
-            )
-        ranges = [LabelledRange(start, end, frozenset(labels)) for start, end, labels in version.access_ranges]
-        hidden = hidden_ranges(version.access_labels, ranges, settled.question.reader_labels, version.byte_length)
-        if touches_hidden(ByteSpan(span.start, span.end), hidden):
-            yield BadInput(
-                f"span “{span.name}”",
-                f"the question's reader may not read it in “{version.source.title}”",
-                "Give the reader the label, or call the question not answerable for them.",
-            )
+        if span.name in needed:
+            yield from _span_blocks(settled.question, span, [v for v in versions if v.sha256 == span.version], dates)
+
+
+def _span_blocks(
+    question: Question, span: MarkedSpan, versions: Sequence[SourceVersion], dates: Sequence[VersionDates]
+) -> Iterable[BadInput]:
+    """Yield what is wrong with a span; where several documents have its bytes, one of them in order is enough."""
+    where = f"span “{span.name}”"
+    if not versions:
+        yield BadInput(where, f"the study has no version {span.version[:12]}…", "Import the source again.")
+        return
+    reasons = [stale_reason(version.pk, dates, question.as_of) for version in versions]
+    if all(reasons):
+        yield BadInput(
+            where, f"it is stale: {reasons[0]}", "Mark it in the version in force, or correct the question's date."
+        )
+    if not any(_readable(version, span, question.reader_labels) for version in versions):
+        yield BadInput(
+            where,
+            f"the question's reader may not read it in “{versions[0].source.title}”",
+            "Give the reader the label, or call the question not answerable for them.",
+        )
+
+
+def _readable(version: SourceVersion, span: MarkedSpan, labels: Sequence[str]) -> bool:
+    ranges = [LabelledRange(start, end, frozenset(held)) for start, end, held in version.access_ranges]
+    hidden = hidden_ranges(version.access_labels, ranges, labels, version.byte_length)
+    return not touches_hidden(ByteSpan(span.start, span.end), hidden)
 
 
 def version_dates(version: SourceVersion) -> VersionDates:
-    """Return when a version holds; needs `source` and `supersedes` loaded."""
+    """Return when a version holds; needs `source` loaded."""
     return VersionDates(
-        version.sha256,
+        version.pk,
         f"{version.source.title} {version.version_label}",
         version.observation_date,
         version.effective_from,
         version.effective_to,
-        version.supersedes.sha256 if version.supersedes else None,
+        version.supersedes_id,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from annotate.domain.content import AnswerContract, MarkedSpan, PassContent
 from annotate.domain.vocabulary import DependencyType, Role, SpanLabel
@@ -42,7 +43,7 @@ class Desk:
     def span(self, name: str, start: int, end: int, label: SpanLabel = SpanLabel.EVIDENCE) -> MarkedSpan:
         return MarkedSpan(self.version.sha256, start, end, name, label)
 
-    def content(self, **changes: object) -> PassContent:
+    def content(self, **changes: Any) -> PassContent:
         """Return the seed's answer, complete; keywords change the contract's fields or spans, sets and forbidden."""
         contract = AnswerContract(
             answerable=True,
@@ -68,9 +69,10 @@ class Desk:
         self.submit(self.second, two)
 
 
-def make_desk(text: str | bytes = TEXT, *, study: Study | None = None, **question: object) -> Desk:
+def make_desk(content: str | bytes = TEXT, *, study: Study | None = None, **question: Any) -> Desk:
+    """Return a desk over a source of `content`; keywords are the question's fields and `document_id`."""
     study = study or make_study()
-    version = make_source_version(study, text, document_id=str(question.pop("document_id", "")))
+    version = make_source_version(study, content, document_id=str(question.pop("document_id", "")))
     return Desk(
         study=study,
         version=version,
