@@ -49,7 +49,8 @@ def write_questions(by: By, study: Study, entries: Sequence[QuestionEntry], wher
                 settled=Exists(AdjudicatedResult.objects.filter(question=OuterRef("pk"))),
             )
         }
-        problems = check_together(_with_stored(entries, stored.values()), where)
+        problems = [problem for entry in entries for problem in entry.problems(f"{where} ({entry.key})")]
+        problems += check_together(_with_stored(entries, stored.values()), where)
         problems += _unknown_documents(study, entries, where)
         for entry in entries:
             old = stored.get(entry.key)

@@ -237,7 +237,8 @@ class _Batch:
 def _prepare(entry: SourceEntry, data: bytes) -> _Prepared:
     derived = derive(data, entry.encoding, entry.file) if data else derive(data, None, entry.file)
     accept_text(derived.content, entry.file, settings.MAX_SOURCE_BYTES)
-    ranges, problems = [], []
+    ranges: list[LabelledRange] = []
+    problems = entry.problems()
     for number, rule in enumerate(entry.access_ranges or (), 1):
         try:
             ranges.append(rule.resolve(derived.content, f"{entry.file}, access range {number}"))

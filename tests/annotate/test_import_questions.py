@@ -3,14 +3,15 @@
 import pytest
 
 from annotate.domain.errors import BadInput
+from annotate.domain.import_formats.questions_toml import QuestionEntry
 from annotate.domain.vocabulary import Partition, Role, Sample, Segment
 from annotate.models import AdjudicatedResult, Pass, Question, Submission
 from annotate.permissions import OPERATOR, NotAllowed
-from annotate.services.import_questions import import_questions
+from annotate.services.import_questions import import_questions, write_questions
 from ledger.models import Record
 from ledger.services.verify import verify
 from tests.annotate.tampering import tampering
-from tests.factories import make_assignment, make_member, make_source, make_study
+from tests.factories import DAY, make_assignment, make_member, make_source, make_study
 
 pytestmark = pytest.mark.django_db
 
@@ -126,6 +127,23 @@ def test_file_with_a_mistake_is_refused_at_its_place_and_nothing_is_written(chan
     with pytest.raises(BadInput) as refused:
         import_questions(OPERATOR, study, FILE.replace(before, after).encode())
     assert any(place in problem.where for problem in refused.value.problems)
+    assert not Question.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"key": "a b"},
+        {"text": "nul\0"},
+        {"locale": "x"},
+        {"group": "a b"},
+        {"reader_labels": frozenset({"two words"})},
+    ],
+)
+def test_entry_from_a_form_that_no_store_could_hold_is_refused(change):
+    entry = QuestionEntry(**{"key": "a", "text": "?", "as_of": DAY, **change})
+    with pytest.raises(BadInput):
+        write_questions(OPERATOR, make_study(), [entry])
     assert not Question.objects.exists()
 
 

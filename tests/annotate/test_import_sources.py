@@ -299,3 +299,26 @@ def test_tampered_version_is_found_by_the_ledger(change, finding):
 def test_file_nobody_describes_gets_a_document_id_it_can_be_named_by():
     assert plain_entry("sub dir/Ünï code (1).md", DAY).document_id == "sub-dir-Ünï-code--1"
     assert plain_entry("???.txt", DAY).document_id == "document"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"document_id": "a b"},
+        {"document_id": "x" * 121},
+        {"version_label": " "},
+        {"version_label": "x" * 81},
+        {"title": "nul\0"},
+        {"title": "x" * 301},
+        {"media_type": "<script>"},
+        {"locale": "english please"},
+        {"tenant": "x" * 81},
+        {"access_labels": frozenset({"two words"})},
+        {"effective_from": DAY, "effective_to": DAY},
+    ],
+)
+def test_entry_from_a_form_that_no_store_could_hold_is_refused(change):
+    field = list(change)[-1]
+    with pytest.raises(BadInput) as refused:
+        import_source_version(OPERATOR, make_study(), entry(**change), b"text")
+    assert all(problem.where == f"a.md, {field}" for problem in refused.value.problems)

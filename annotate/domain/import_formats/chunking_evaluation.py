@@ -80,8 +80,8 @@ def read_dataset(questions: bytes, corpora: Mapping[str, bytes]) -> Dataset:
             known = ", ".join(sorted(corpora))
             mismatches.append(BadInput(where, f"there is no corpus “{corpus_id}”", f"Known are {known}."))
             continue
-        if not record["question"].strip():
-            mismatches.append(BadInput(where, "its question is empty", "Write the question."))
+        if not record["question"].strip() or "\0" in record["question"]:
+            mismatches.append(BadInput(where, "its question is empty or holds a NUL", "Write the question."))
             continue
         try:
             listed = _listed(record["references"], where)

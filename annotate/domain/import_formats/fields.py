@@ -18,7 +18,8 @@ from annotate.domain.spans import decode_utf8_or_refuse
 #: Identifiers that stand in addresses and files: letters, digits and . _ - after a letter or digit.
 IDENTIFIER = re.compile(r"[^\W_][\w.-]{0,119}")
 SLUG = re.compile(r"[a-zA-Z0-9][-a-zA-Z0-9_]{0,119}")
-_LOCALE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
+#: A language tag; at most 20 characters fit the store.
+LOCALE = re.compile(r"(?=.{2,20}\Z)[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 
 
 class Fields:
@@ -74,7 +75,7 @@ class Fields:
     def locale(self, name: str, default: str = "en") -> str:
         """Take a language tag such as `de` or `pt-BR`."""
         value = self.text(name, default=default, longest=20)
-        if not _LOCALE.fullmatch(value):
+        if not LOCALE.fullmatch(value):
             self.problem(name, f"“{value}” is no language tag", "Write one such as en, de or pt-BR.")
             return default
         return value
@@ -164,8 +165,11 @@ def parse_toml(data: bytes, where: str) -> dict[str, Any]:
     text = decode_utf8_or_refuse(data, where)
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
+        # Also a number too long to read, which tomllib lets through as a plain ValueError.
         raise BadInput(where, f"it is no TOML: {error}", "Mend the line named.") from error
+    except RecursionError as error:
+        raise BadInput(where, "it is nested too deeply", "Flatten it.") from error
 
 
 def parse_json(data: bytes, where: str) -> Any:
@@ -183,6 +187,8 @@ def parse_json(data: bytes, where: str) -> Any:
         raise BadInput(where, str(error), "Keep one and remove the other.") from error
     except RecursionError as error:
         raise BadInput(where, "it is nested too deeply", "Flatten it.") from error
+    except ValueError as error:
+        raise BadInput(where, f"it is no JSON: {error}", "Mend it.") from error
 
 
 class _Doubled(Exception):

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from annotate.domain.access import check_labels
 from annotate.domain.errors import BadInput
-from annotate.domain.import_formats.fields import SLUG, Fields, parse_toml, raise_all
+from annotate.domain.import_formats.fields import IDENTIFIER, LOCALE, SLUG, Fields, parse_toml, raise_all
 from annotate.domain.vocabulary import Partition, Sample, Segment
 
 
@@ -28,6 +29,28 @@ class QuestionEntry:
     partition: Partition = Partition.HELD_OUT
     mandatory: bool = False
     cluster_document: str = ""
+
+    def problems(self, where: str) -> list[BadInput]:
+        """Return what no store could hold, whoever made the entry: a form, a file or a data set."""
+        found = []
+        if not SLUG.fullmatch(self.key):
+            found.append(BadInput(f"{where}, key", f"“{self.key}” is no key", "Use up to 120 of a–z, 0–9, - and _."))
+        if not self.text.strip() or "\0" in self.text:
+            found.append(BadInput(f"{where}, text", "it is empty or holds a NUL character", "Write the question."))
+        names = (("group", self.group), ("nearest document", self.cluster_document))
+        found += [
+            BadInput(f"{where}, {name}", f"“{value}” is no identifier", "Use up to 120 letters, digits, . _ and -.")
+            for name, value in names
+            if value and not IDENTIFIER.fullmatch(value)
+        ]
+        if not LOCALE.fullmatch(self.locale):
+            found.append(BadInput(f"{where}, locale", f"“{self.locale}” is no language tag", "Write one such as en."))
+        for name, labels in (("reader_labels", self.reader_labels), ("slice_tags", self.slice_tags)):
+            try:
+                check_labels(labels, f"{where}, {name}")
+            except BadInput as problem:
+                found.append(problem)
+        return found
 
     def as_payload(self) -> dict[str, Any]:
         """Return every field, ready for canonical bytes."""

@@ -62,7 +62,8 @@ def parse_seed_fixture(data: bytes, where: str = "fixture") -> SeedFixture:
     if unit and unit != COORDINATES:
         fields.problem("coordinate_system", f"“{unit}” is not read here", f"Give offsets as {COORDINATES}.")
     spans = _spans(raw_spans, sources, several="sources" in value, fields=fields)
-    sets = _sets(raw_sets, {span.name for span in spans}, fields)
+    # By the names given, not the spans accepted: a span that is refused is one problem, not two.
+    sets = _sets(raw_sets, set(raw_spans) if isinstance(raw_spans, dict) else set(), fields)
     if answer.strip() and raw_sets == []:
         fields.problem("sufficient_support_sets", "an answer needs at least one support set", 'Write [["rule"]].')
     if sets and not answer.strip():

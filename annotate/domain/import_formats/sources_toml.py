@@ -7,14 +7,15 @@ is, so that versions that follow each other share a date and no day falls betwee
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
-from annotate.domain.access import LabelledRange, check_ranges
+from annotate.domain.access import LabelledRange, check_labels, check_ranges
 from annotate.domain.errors import BadInput
-from annotate.domain.import_formats.fields import Fields, parse_toml, raise_all
+from annotate.domain.import_formats.fields import IDENTIFIER, LOCALE, Fields, parse_toml, raise_all
 from annotate.domain.spans import locate_quote
 
 SIDECAR = "sources.toml"
@@ -28,6 +29,8 @@ MEDIA_TYPES = {
     ".xml": "application/xml",
     ".rst": "text/x-rst",
 }
+
+_MEDIA_TYPE = re.compile(r"[a-z0-9][\w.+-]*/[a-z0-9][\w.+-]*")
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,52 @@ class SourceEntry:
     encoding: str | None = None
     #: False where the label and date are only defaults (a file without a sidecar).
     dated: bool = field(default=True)
+
+    def problems(self) -> list[BadInput]:
+        """Return what no store could hold, whoever made the entry: a form, a sidecar or a data set."""
+        found = []
+        if not IDENTIFIER.fullmatch(self.document_id):
+            found.append(
+                BadInput(
+                    f"{self.file}, document_id",
+                    f"“{self.document_id}” is no identifier",
+                    "Use up to 120 letters, digits, . _ and -.",
+                )
+            )
+        for name, value, longest in (
+            ("version_label", self.version_label, 80),
+            ("title", self.title, 300),
+            ("media_type", self.media_type, 100),
+            ("tenant", self.tenant, 80),
+        ):
+            if value is not None and (len(value) > longest or "\0" in value):
+                found.append(
+                    BadInput(
+                        f"{self.file}, {name}", "it is too long or holds a NUL", f"Use up to {longest} characters."
+                    )
+                )
+        if not self.version_label.strip():
+            found.append(BadInput(f"{self.file}, version_label", "it is empty", "Give the version a label."))
+        if self.media_type is not None and not _MEDIA_TYPE.fullmatch(self.media_type):
+            found.append(
+                BadInput(f"{self.file}, media_type", f"“{self.media_type}” is none", "Write one such as text/plain.")
+            )
+        if self.locale is not None and not LOCALE.fullmatch(self.locale):
+            found.append(
+                BadInput(
+                    f"{self.file}, locale", f"“{self.locale}” is no language tag", "Write one such as de or pt-BR."
+                )
+            )
+        if self.effective_from and self.effective_to and self.effective_to <= self.effective_from:
+            found.append(
+                BadInput(f"{self.file}, effective_to", "it is not after effective_from", "Give a later day or none.")
+            )
+        if self.access_labels is not None:
+            try:
+                check_labels(self.access_labels, f"{self.file}, access_labels")
+            except BadInput as problem:
+                found.append(problem)
+        return found
 
 
 def parse_sources_toml(data: bytes, where: str = SIDECAR) -> tuple[SourceEntry, ...]:
