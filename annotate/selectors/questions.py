@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, TypedDict
+
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from annotate.domain.vocabulary import Role
 from annotate.models import AdjudicatedResult, Assignment, Membership, Question
 from annotate.permissions import By, Operator
+
+if TYPE_CHECKING:
+    from django_stubs_ext import WithAnnotations
+
+
+class Progress(TypedDict):
+    """What `with_progress` adds to a question."""
+
+    assigned: int
+    submitted: int
+    settled: bool
+
 
 #: Roles that see every question of a study; an annotator sees those assigned to them and no other.
 WHOLE_STUDY = (Role.LEAD, Role.ADJUDICATOR, Role.OBSERVER)
@@ -26,7 +40,7 @@ def visible_to(by: By) -> QuerySet[Question]:
     return questions.filter(Q(study_id__in=overseen) | Q(study_id__in=annotating, pk__in=assigned))
 
 
-def with_progress(questions: QuerySet[Question]) -> QuerySet[Question]:
+def with_progress(questions: QuerySet[Question]) -> QuerySet[WithAnnotations[Question, Progress]]:
     """Add `assigned`, `submitted` (0 to 2 each) and `settled`, for whoever has `progress.view`.
 
     Never for an annotator: a count of two submissions tells them about the other's work.

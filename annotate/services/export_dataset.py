@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from annotate.models import Question, SourceVersion, Study
-from annotate.permissions import By
+from annotate.permissions import By, Operator
 from annotate.records import question_payload, source_payload
+from annotate.selectors.sources import hidden_from, versions_visible_to
 from annotate.services.authorise import authorise_reading
 from ledger.domain.canonical import parse_canonical
 
@@ -19,30 +20,44 @@ LEFT_OUT = ("passes", "disagreements", "decisions", "fixture sets", "ledger reco
 def export_dataset(by: By, study: Study, *, with_text: bool = True) -> dict[str, Any]:
     """Return the study as a JSON value, sorted by document, version and question; offsets are UTF-8 bytes.
 
-    Without text the sources' bytes are left out and named by digest. Raises NotAllowed.
+    Versions whose labels a person does not hold are left out, and so is the text of those with ranges they may not
+    read; `left_out` counts both. Without text the sources' bytes are named by digest only. Raises NotAllowed.
     """
-    authorise_reading(by, study, "dataset.export")
+    actor = authorise_reading(by, study, "dataset.export")
+    all_versions = SourceVersion.objects.filter(source__study=study).count()
     versions = (
-        SourceVersion.objects.filter(source__study=study)
+        versions_visible_to(by)
+        .filter(source__study=study)
+        .defer(None)
         .select_related("source__study", "supersedes")
         .order_by("source__document_id", "version_label")
     )
+    sources, withheld = [], 0
+    for version in versions.iterator(chunk_size=20):
+        row = source_payload(version)
+        del row["study"]
+        if with_text and not isinstance(by, Operator) and hidden_from(version, actor.clearance):
+            withheld += 1
+        elif with_text:
+            row["text"] = bytes(version.content).decode("utf-8")
+        sources.append(row)
+    left_out = list(LEFT_OUT)
+    if not with_text:
+        left_out.append("source text")
+    if all_versions > len(sources):
+        left_out.append(f"{all_versions - len(sources)} source versions you may not read")
+    if withheld:
+        left_out.append(f"the text of {withheld} source versions with ranges you may not read")
     questions = Question.objects.filter(study=study).select_related("study").prefetch_related("results").order_by("key")
     return {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
         "unit": "utf8-byte-half-open",
         "study": {"slug": study.slug, "title": study.title, "kind": study.kind},
-        "left_out": list(LEFT_OUT) if with_text else [*LEFT_OUT, "source text"],
-        "sources": [_source(version, with_text) for version in versions.iterator(chunk_size=20)],
+        "left_out": left_out,
+        "sources": sources,
         "questions": [_question(question) for question in questions],
     }
-
-
-def _source(version: SourceVersion, with_text: bool) -> dict[str, Any]:
-    row = source_payload(version)
-    del row["study"]
-    return {**row, "text": bytes(version.content).decode("utf-8")} if with_text else row
 
 
 def _question(question: Question) -> dict[str, Any]:

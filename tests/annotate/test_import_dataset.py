@@ -13,12 +13,13 @@ from annotate.domain.import_formats.chunking_evaluation import read_dataset
 from annotate.domain.vocabulary import Role, StudyKind
 from annotate.models import AdjudicatedResult, Question, SourceVersion, Study
 from annotate.permissions import OPERATOR, NotAllowed
+from annotate.services.export_dataset import export_dataset
 from annotate.services.import_dataset import import_dataset
 from ledger.domain.canonical import parse_canonical
 from ledger.models import Record
 from ledger.services.verify import verify
 from tests.annotate.tampering import tampering
-from tests.factories import make_member, make_study
+from tests.factories import make_member, make_source_version, make_study
 
 FORMAT = "chunking-evaluation"
 TEXT = "💩 Fees apply.\r\nNo fee. No fee.\rEnde."
@@ -211,3 +212,24 @@ def test_export_holds_every_question_with_its_settled_marks_and_says_what_it_lea
     bare = json.loads((tmp_path / "x.json").read_bytes())
     assert "text" not in bare["sources"][0]
     assert "source text" in bare["left_out"]
+
+
+@pytest.mark.django_db
+def test_export_keeps_what_the_lead_may_not_read_out_and_counts_it():
+    study = make_study()
+    make_source_version(study, "secret one", access_labels=["hr"])
+    make_source_version(study, "open, secret two", access_ranges=[(6, 16, ["hr"])])
+    make_source_version(study, "open three")
+    exported = export_dataset(make_member(study, Role.LEAD), study)
+    assert "secret" not in json.dumps(exported)
+    assert exported["left_out"][-2:] == [
+        "1 source versions you may not read",
+        "the text of 1 source versions with ranges you may not read",
+    ]
+    assert [source.get("text") for source in exported["sources"]].count("open three") == 1
+    for by in (make_member(study, Role.LEAD, clearance=["hr"]), OPERATOR):
+        assert "secret one" in json.dumps(export_dataset(by, study))
+        assert "secret two" in json.dumps(export_dataset(by, study))
+    for role in (Role.ANNOTATOR, Role.ADJUDICATOR, Role.OBSERVER):
+        with pytest.raises(NotAllowed):
+            export_dataset(make_member(study, role, clearance=["hr"]), study)
