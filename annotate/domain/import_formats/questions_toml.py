@@ -1,4 +1,4 @@
-"""`questions.toml`: one `[[question]]` table per question, without answers or evidence; see docs/file-formats.md."""
+"""`questions.toml`: one `[[question]]` table per question, without answers or evidence."""
 
 from __future__ import annotations
 

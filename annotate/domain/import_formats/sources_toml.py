@@ -1,4 +1,4 @@
-"""`sources.toml`: what a folder's files are. One `[[source]]` table per file; see docs/file-formats.md.
+"""`sources.toml`: what a folder's files are. One `[[source]]` table per file.
 
 `effective_to` is the **last** day a version is in force, as people write it. Cutline stores the first day it no longer
 is, so that versions that follow each other share a date and no day falls between them; `SourceEntry` holds that form.
