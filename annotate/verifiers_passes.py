@@ -79,7 +79,12 @@ def verify_submission(record: Record) -> Iterator[Finding]:
     if row is None:
         return
     yield from _digest(bytes(row.content), row.digest, record.seq, where)
-    if canonical_bytes(content_payload(pass_content(row.work, row.revision))) != bytes(row.content):
+    try:
+        again = canonical_bytes(content_payload(pass_content(row.work, row.revision)))
+    except ValueError as error:
+        yield Finding("pass.unreadable", record.seq, where, f"the rows of revision {row.revision}: {error}.")
+        return
+    if again != bytes(row.content):
         yield Finding("pass.differs", record.seq, where, f"the pass at revision {row.revision} says something else.")
 
 
@@ -162,19 +167,23 @@ def _fixture(row: Fixture, seq: int, where: str) -> Iterator[Finding]:
     yield from _digest(bytes(row.canonical), row.digest, seq, where)
     try:
         value = parse_canonical(bytes(row.canonical))
-    except CanonicalError as error:
-        yield Finding("fixture.unreadable", seq, where, f"{error}")
+        cluster = str(value["cluster"])
+    except (CanonicalError, KeyError, TypeError) as error:
+        yield Finding("fixture.unreadable", seq, where, f"it cannot be read: {error}.")
         return
-    if not any(_settled_part(value) == _settled_part(again) for again in _fixtures_of(row.question, value)):
+    if not any(_settled_part(value) == _settled_part(again) for again in _fixtures_of(row.question, cluster)):
         yield Finding("fixture.result", seq, where, "no adjudicated result of its question says this.")
 
 
-def _fixtures_of(question: Question, value: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _fixtures_of(question: Question, cluster: str) -> Iterator[dict[str, Any]]:
+    """Yield what each readable result of a question would be frozen as; an unreadable one is a finding of its own."""
     for result in question.results.prefetch_related("span_decisions").order_by("-ordinal"):
         words = {row.span_name: Necessity(row.necessity) for row in result.span_decisions.all()}
-        yield fixture_payload(
-            question_facts(question), result_content(result), Segment(result.segment), value["cluster"], words
-        )
+        try:
+            content = result_content(result)
+        except (BadInput, CanonicalError):
+            continue  # Its own record is verified too, and says so.
+        yield fixture_payload(question_facts(question), content, Segment(result.segment), cluster, words)
 
 
 def _settled_part(value: dict[str, Any]) -> dict[str, Any]:
