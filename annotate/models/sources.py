@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
+
 from django.db import models
 
 from annotate.models.people import Person
@@ -28,6 +30,7 @@ class Source(models.Model):
 class SourceVersion(models.Model):
     """Bytes that never change (a trigger holds this). `sha256` is the hex digest of `content`.
 
+    `effective_to` is the first day the version is no longer in force; `last_day` is the last one it is.
     `access_labels` attach to the whole version; `access_ranges` is a list of `[start, end, [labels]]` in bytes.
     `derived` is empty for an original, else {parent, tool, tool_version, settings, map} of a transcoding or extraction.
     """
@@ -61,3 +64,8 @@ class SourceVersion(models.Model):
 
     def __str__(self) -> str:
         return f"{self.source} {self.version_label}"
+
+    @property
+    def last_day(self) -> date | None:
+        """Last day in force, as people write it; None without an end."""
+        return self.effective_to - timedelta(days=1) if self.effective_to else None

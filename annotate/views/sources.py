@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
 from typing import Any
 
 from django import forms
@@ -36,10 +37,7 @@ class ImportSourceForm(forms.Form):
         label="In force from", required=False, widget=forms.DateInput(attrs={"type": "date"})
     )
     effective_to = forms.DateField(
-        label="No longer in force on",
-        required=False,
-        widget=forms.DateInput(attrs={"type": "date"}),
-        help_text="The first day the version no longer holds.",
+        label="Last day in force", required=False, widget=forms.DateInput(attrs={"type": "date"})
     )
     locale = forms.CharField(label="Language", max_length=20, required=False, initial="en")
     supersedes = forms.CharField(label="Supersedes version", max_length=80, required=False)
@@ -47,8 +45,15 @@ class ImportSourceForm(forms.Form):
         label="Access labels", required=False, help_text="Separated by commas; a reader needs all of them."
     )
 
+    def clean_effective_to(self) -> date | None:
+        """Refuse the calendar's very last day: the store holds the day after it."""
+        last = self.cleaned_data["effective_to"]
+        if last == date.max:
+            raise forms.ValidationError("Leave it empty for a version without an end.")
+        return last
+
     def entry(self) -> SourceEntry:
-        """Return what was said, as the import service takes it."""
+        """Return what was said, as the import service takes it (which stores the day after the last one)."""
         data = self.cleaned_data
         labels = [label.strip() for label in data["access_labels"].split(",") if label.strip()]
         return SourceEntry(
@@ -58,7 +63,7 @@ class ImportSourceForm(forms.Form):
             observation_date=data["observation_date"],
             title=data["title"] or None,
             effective_from=data["effective_from"],
-            effective_to=data["effective_to"],
+            effective_to=data["effective_to"] + timedelta(days=1) if data["effective_to"] else None,
             locale=data["locale"] or None,
             supersedes=data["supersedes"] or None,
             access_labels=frozenset(labels),
