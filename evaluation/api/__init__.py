@@ -1,0 +1,1 @@
+"""The REST API of the evaluation app: JSON doors to the services and selectors that the pages use (docs/api.md)."""

@@ -1,0 +1,70 @@
+"""Reads the members of a body and the headers of a write; each refusal says where, what and how to mend it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Any
+
+from rest_framework.request import Request
+
+from annotate.api.refusals import PreconditionRequired
+from annotate.domain.errors import BadInput
+
+_REVISION = re.compile(r'"(\d{1,9})"')
+_KEY = re.compile(r"[!-~]{8,64}")
+
+
+def members(body: Any, required: Collection[str], optional: Collection[str] = ()) -> dict[str, Any]:
+    """Return a body that is an object with these members and no other."""
+    known = [*required, *optional]
+    if not isinstance(body, dict):
+        raise BadInput("body", "it is no JSON object", f"Send an object with {', '.join(known) or 'no member'}.")
+    if missing := [name for name in required if name not in body]:
+        raise BadInput(missing[0], "it is missing", f"Send an object with {', '.join(known)}.")
+    if unknown := sorted(body.keys() - set(known)):
+        raise BadInput(unknown[0], "there is no such member", f"Known are {', '.join(known) or 'none'}.")
+    return body
+
+
+def text(value: Any, where: str, *, most: int) -> str:
+    """Return a text of at most `most` characters without NUL."""
+    if not isinstance(value, str):
+        raise BadInput(where, f"it is of type {type(value).__name__}, not a text", "Send a JSON string.")
+    if len(value) > most:
+        raise BadInput(where, f"it has {len(value)} characters", f"At most {most} are accepted.")
+    if "\x00" in value:
+        # PostgreSQL stores no NUL in a text column; refusing it on SQLite too keeps one behaviour.
+        raise BadInput(where, f"a NUL character stands at position {value.index(chr(0))}", "Remove it.")
+    return value
+
+
+def if_match(request: Request) -> int:
+    """Return the revision that `If-Match` names; PreconditionRequired (428) without the header, BadInput for others.
+
+    `*` is refused: it would let a write pass that has not seen what it replaces.
+    """
+    given = request.headers.get("If-Match")
+    if given is None:
+        raise PreconditionRequired()
+    found = _REVISION.fullmatch(given.strip())
+    if found is None:
+        raise BadInput("If-Match", f"{given[:40]!r} is no single revision", 'Send the ETag you read, such as "3".')
+    return int(found[1])
+
+
+def idempotency_key(request: Request) -> str:
+    """Return the `Idempotency-Key` header; BadInput when it is missing or no 8 to 64 visible ASCII characters."""
+    given = request.headers.get("Idempotency-Key", "")
+    if not _KEY.fullmatch(given):
+        raise BadInput(
+            "Idempotency-Key",
+            "the header is missing" if not given else "it is no key",
+            "Send 8 to 64 visible ASCII characters, the same again when you repeat the request.",
+        )
+    return given
+
+
+def revision_tag(revision: int) -> str:
+    """Return the ETag of a revision."""
+    return f'"{revision}"'

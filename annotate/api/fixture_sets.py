@@ -1,0 +1,118 @@
+"""Frozen fixture sets and the exact bytes that were hashed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db.models import Count
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotate.api.endpoint import StudyEndpoint, attachment
+from annotate.api.listing import paged, parameters
+from annotate.api.studies import times
+from annotate.models import Fixture, FixtureSet
+from annotate.selectors.fixtures import fixture_sets_visible_to, openings_of
+
+
+class FixtureSets(StudyEndpoint):
+    """The fixture sets of a study."""
+
+    actions = {"GET": "fixture.view"}
+
+    def get(self, request: Request, slug: str) -> Response:
+        """List them, newest first."""
+        rows = fixture_sets_visible_to(self.person, self.study).defer("canonical").annotate(size=Count("fixtures"))
+        return paged(request, rows, ("-pk",), self._shown)
+
+    def _shown(self, rows: Sequence[Any]) -> list[dict[str, Any]]:
+        return [set_object(row, row.size) for row in rows]
+
+
+class FixtureSetEndpoint(StudyEndpoint):
+    """An endpoint of one fixture set."""
+
+    actions = {"GET": "fixture.view"}
+
+    def fixture_set(self) -> FixtureSet:
+        """Return the set; raises Http404."""
+        found: FixtureSet = get_object_or_404(fixture_sets_visible_to(self.person, self.study), pk=self.kwargs["pk"])
+        return found
+
+
+class FixtureSetDetail(FixtureSetEndpoint):
+    """One fixture set."""
+
+    def get(self, request: Request, slug: str, pk: int) -> Response:
+        """Return it with each use of its held-out partition."""
+        parameters(request, {})
+        found = self.fixture_set()
+        openings = [
+            {
+                "opened_at": times(row.opened_at),
+                "opened_by": row.opened_by.username if row.opened_by else None,
+                "purpose": row.purpose,
+            }
+            for row in openings_of(found)
+        ]
+        return Response({**set_object(found, found.fixtures.count()), "openings": openings})
+
+
+class FixtureSetCanonical(FixtureSetEndpoint):
+    """The set's manifest as it was hashed."""
+
+    def get(self, request: Request, slug: str, pk: int) -> HttpResponse:
+        """Send the bytes whose SHA-256 is the set's digest."""
+        parameters(request, {})
+        found = self.fixture_set()
+        return _hashed(bytes(found.canonical), found.digest, f"{found.name}.manifest.json")
+
+
+class Fixtures(FixtureSetEndpoint):
+    """The fixtures of a set."""
+
+    def get(self, request: Request, slug: str, pk: int) -> Response:
+        """List ids and digests by id."""
+        found = self.fixture_set()
+        rows = found.fixtures.defer("canonical")
+        return paged(request, rows, ("fixture_id", "pk"), lambda page: [self._object(row) for row in page])
+
+    def _object(self, row: Fixture) -> dict[str, Any]:
+        address = reverse("api-fixture", args=[self.study.slug, row.fixture_set_id, row.fixture_id])
+        return {"fixture_id": row.fixture_id, "digest": row.digest, "canonical": address}
+
+
+class FixtureCanonical(FixtureSetEndpoint):
+    """One fixture as it was hashed."""
+
+    def get(self, request: Request, slug: str, pk: int, fixture_id: str) -> HttpResponse:
+        """Send the bytes whose SHA-256 is the fixture's digest."""
+        parameters(request, {})
+        found = get_object_or_404(self.fixture_set().fixtures, fixture_id=fixture_id)
+        return _hashed(bytes(found.canonical), found.digest, f"{found.fixture_id}.json")
+
+
+def set_object(row: FixtureSet, size: int) -> dict[str, Any]:
+    """Return a fixture set with its number of fixtures."""
+    args = [row.study.slug, row.pk]
+    return {
+        "id": row.pk,
+        "name": row.name,
+        "digest": row.digest,
+        "fixtures": size,
+        "successor_of": row.successor_of.name if row.successor_of else None,
+        "frozen_by": row.frozen_by.username if row.frozen_by else None,
+        "frozen_at": times(row.frozen_at),
+        "url": reverse("api-fixture-set", args=args),
+        "canonical": reverse("api-fixture-set-canonical", args=args),
+    }
+
+
+def _hashed(content: bytes, digest: str, name: str) -> HttpResponse:
+    response = attachment(content, name)
+    response["ETag"] = f'"{digest}"'
+    return response
