@@ -11,7 +11,7 @@ from annotate.models.studies import Study
 
 
 class Question(models.Model):
-    """What a reader asks, as whom and when. `cluster_document` declares the nearest document of an unanswerable question."""
+    """What a reader asks, as whom and when. `cluster_document` is the nearest document of an unanswerable one."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="questions")
     key = models.SlugField(max_length=120)

@@ -38,15 +38,22 @@ def adjudication(request: HttpRequest, slug: str) -> HttpResponse:
         differences=Count("disagreements", distinct=True),
         is_settled=Exists(AdjudicatedResult.objects.filter(item=OuterRef("pk"))),
     )
-    rows = list(items)
-    made = _decided_counts([row.pk for row in rows])
-    for row in rows:
-        row.undecided = row.differences - made.get(row.pk, 0)
+    made = _decided_counts([item.pk for item in items])
+    rows = [
+        {
+            "pk": item.pk,
+            "question": item.question,
+            "differences": item.differences,
+            "undecided": item.differences - made.get(item.pk, 0),
+            "is_settled": item.is_settled,
+        }
+        for item in items
+    ]
     context = {
         "study": study,
         "study_links": study_links(actor, study, "adjudication"),
-        "open": [row for row in rows if not row.is_settled],
-        "settled": [row for row in rows if row.is_settled],
+        "open": [row for row in rows if not row["is_settled"]],
+        "settled": [row for row in rows if row["is_settled"]],
         "crumbs": crumbs(
             ("Home", reverse("home")), (study.title, reverse("study", args=[study.slug])), ("Adjudication", "")
         ),

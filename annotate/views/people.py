@@ -11,7 +11,8 @@ from django.views.decorators.http import require_http_methods
 
 from annotate.domain.errors import BadInput
 from annotate.domain.vocabulary import Role
-from annotate.models import Membership, Person, Study
+from annotate.models import Person, Study
+from annotate.models.choices import choices
 from annotate.permissions import require
 from annotate.selectors.people import annotators, members
 from annotate.services.assign_questions import assign_questions
@@ -24,7 +25,7 @@ class MemberForm(forms.Form):
     """Somebody with a sign-in, their role, and the labels they hold."""
 
     username = forms.CharField(label="User name", max_length=150)
-    role = forms.ChoiceField(label="Role", choices=Membership._meta.get_field("role").choices)
+    role = forms.ChoiceField(label="Role", choices=choices(Role))
     clearance = forms.CharField(label="May read labels", required=False, help_text="Separated by commas.")
 
 
