@@ -9,8 +9,9 @@ class EvaluationConfig(AppConfig):
     name = "evaluation"
 
     def ready(self) -> None:
-        """Add this app's actions to the permission map, protect what never changes, tell the ledger how to check
-        records."""
+        """Add this app's actions to the permission map and its pages to a study's links, protect what never changes,
+        tell the ledger how to check records."""
+        from annotate.views.study_nav import register
         from evaluation import permissions, verifiers  # noqa: F401
         from evaluation.models import Attempt, Plan, Release, Sweep
         from ledger import triggers
@@ -21,3 +22,4 @@ class EvaluationConfig(AppConfig):
         triggers.protect(Attempt)
         triggers.protect(Release)
         verifiers.register_all()
+        register(70, "Plans", "plans", "plan.view")

@@ -1,5 +1,22 @@
 """Routes of the evaluation app."""
 
-from django.urls import URLPattern, URLResolver
+from django.urls import URLPattern, URLResolver, path, re_path
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from evaluation.views import plans, question, release, result_files, results, sweeps
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("studies/<slug:slug>/plans/", plans.plans, name="plans"),
+    path("plans/<int:pk>/", plans.plan, name="plan"),
+    path("plans/<int:pk>/plan.toml", plans.plan_toml, name="plan-toml"),
+    path("sweeps/<int:pk>/", sweeps.sweep, name="sweep"),
+    path("sweeps/<int:pk>/results/", results.results, name="results"),
+    path("sweeps/<int:pk>/results.csv", result_files.table_file, name="results-table"),
+    path("sweeps/<int:pk>/results/<slug:segment>/", results.segment, name="results-segment"),
+    re_path(
+        r"^sweeps/(?P<pk>[0-9]+)/results/(?P<segment>[-a-z0-9]+)/support-by-phase\.(?P<kind>svg|csv)$",
+        result_files.chart_file,
+        name="results-chart",
+    ),
+    path("sweeps/<int:pk>/questions/<str:question_id>/", question.sweep_question, name="sweep-question"),
+    path("sweeps/<int:pk>/release/", release.release, name="release"),
+]

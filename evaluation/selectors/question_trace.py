@@ -1,0 +1,273 @@
+"""One question at one phase through both arms, read back from the recorded results and never computed again."""
+
+from __future__ import annotations
+
+import hashlib
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+from evaluation.domain.frozen import Document, FrozenQuestion
+from evaluation.domain.measure import prompt_head
+from evaluation.domain.outcomes import STAGES, Stage
+from evaluation.domain.pipeline import Unit
+from evaluation.models import Sweep
+from evaluation.services.arm_phases import arm_phases
+from evaluation.services.frozen_world import World, load_world
+from evaluation.services.pipeline_of import arm_settings, pipeline_settings
+from evaluation.services.result_keys import (
+    ANSWER,
+    BOUNDARY,
+    BUDGET,
+    CITATION,
+    FAILURE,
+    RETRIEVAL,
+    build_key,
+    cell_key,
+)
+from ledger.selectors.records import results
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A ranked chunk: `document` is an index into the trace's documents, `score` in units of 1e-6."""
+
+    rank: int
+    document: int
+    start: int
+    end: int
+    score: int
+
+
+@dataclass(frozen=True)
+class PackedUnit:
+    """A unit in the prompt, numbered from 1 in prompt order; `rank` is the best hit it came from."""
+
+    number: int
+    document: int
+    start: int
+    end: int
+    rank: int
+
+
+@dataclass(frozen=True)
+class Cited:
+    """A citation of the answer: document −1 when it resolves to nothing shown."""
+
+    number: int
+    document: int
+    start: int
+    end: int
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer as it was recorded; `failed` is the reason of a failure."""
+
+    text: str
+    failed: str
+    verdict: str
+    condition: str
+    source: str
+    generator: str
+    citations: tuple[Cited, ...]
+    attributed: bool
+
+
+@dataclass(frozen=True)
+class ArmTrace:
+    """What one arm did with the question. `missing` says why there is nothing to show (not computed, failed).
+
+    `cuts` are interior cuts in bytes per document; `refused` maps ranks to reasons; `parts` are the prompt as (bytes,
+    document, start, end), document −1 for what stands between the units; `matches` says whether that reconstruction has
+    the recorded digest.
+    """
+
+    name: str
+    role: str
+    phase: int
+    missing: str = ""
+    cuts: tuple[tuple[int, ...], ...] = ()
+    hits: tuple[Hit, ...] = ()
+    candidates: int = 0
+    denied: int = 0
+    outdated: int = 0
+    tie_at_k: bool = False
+    packed: tuple[PackedUnit, ...] = ()
+    refused: Mapping[int, str] | None = None
+    complete: Mapping[Stage, bool] | None = None
+    single: Mapping[Stage, bool] | None = None
+    lost_after: str = ""
+    completed_at: int = 0
+    severed: int = 0
+    feasible: bool = True
+    evidence_tokens: int = 0
+    prompt_tokens: int = 0
+    limit: str = ""
+    leaks: int = 0
+    superseded: int = 0
+    answer: Answer | None = None
+    prompt_digest: str = ""
+    parts: tuple[tuple[bytes, int, int, int], ...] = ()
+    matches: bool = False
+
+
+@dataclass(frozen=True)
+class QuestionTrace:
+    """A question, the documents its indices refer to, and what each arm did at `label` in `view`."""
+
+    question: FrozenQuestion
+    documents: tuple[Document, ...]
+    labels: tuple[str, ...]
+    label: str
+    view: str
+    views: tuple[str, ...]
+    arms: tuple[ArmTrace, ...]
+
+
+def question_trace(
+    sweep: Sweep, question_id: str, arms: Sequence[str], label: str = "", view: str = "", repeat: int = 0
+) -> QuestionTrace:
+    """Return the trace of a question of a sweep; the first label and view unless given. One query beyond the plan's.
+
+    Raises LookupError for a question, label, view, arm or repeat that the sweep does not have. Texts stand in it whole:
+    whoever shows them compares them with the reader's labels first.
+    """
+    world = load_world(sweep.plan)
+    place = next((i for i, one in enumerate(world.asked) if one.question_id == question_id), -1)
+    if place < 0:
+        raise LookupError(f"the sweep asked no question {question_id!r}")
+    views = pipeline_settings(world.plan).views
+    view = view or next(one for one in views if one == f"budget:{world.plan.budget.primary_evidence_tokens}")
+    phases = {
+        name: arm_phases(world.plan, arm_settings(world.plan.arm(name)), world.prepared, world.questions).shared
+        for name in arms
+    }
+    labels = tuple(next(iter(phases.values())))
+    label = label or (labels[0] if labels else "")
+    if label not in labels or view not in views or not 0 <= repeat < world.plan.generation.repeats:
+        raise LookupError(f"the plan has no phase {label!r}, view {view!r} or repeat {repeat}")
+    block = place // sweep.block_size
+    keys = {name: _keys(sweep.plan.digest, name, phases[name][label], block, repeat, view) for name in arms}
+    wanted = [key for one in keys.values() for key in one.values()]
+    found = {row.key: row.value for row in results(scopes=[sweep.scope]).filter(key__in=wanted)}
+    question = world.asked[place]
+    traces = [
+        _arm(world, question, name, phases[name][label], {kind: found.get(key) for kind, key in keys[name].items()})
+        for name in arms
+    ]
+    return QuestionTrace(question, world.prepared.documents, labels, label, view, views, tuple(traces))
+
+
+def _keys(plan: str, arm: str, phase: int, block: int, repeat: int, view: str) -> dict[str, str]:
+    keys = {
+        kind: cell_key(plan, arm, phase, block, repeat, kind, view if kind in {BUDGET, ANSWER, CITATION} else "")
+        for kind in (RETRIEVAL, BUDGET, ANSWER, CITATION, FAILURE)
+    }
+    return {BOUNDARY: build_key(plan, arm, phase, BOUNDARY), **keys}
+
+
+def _arm(
+    world: World,
+    question: FrozenQuestion,
+    name: str,
+    phase: int,
+    records: Mapping[str, Any],
+) -> ArmTrace:
+    role = str(world.plan.arm(name).role)
+    boundary, retrieval, budget = records[BOUNDARY], records[RETRIEVAL], records[BUDGET]
+    if boundary is None or retrieval is None or budget is None:
+        failure = records[FAILURE]
+        return ArmTrace(name, role, phase, f"The run failed: {failure['label']}" if failure else "Not computed yet")
+    at = retrieval["questions"].index(question.question_id)
+    packed = tuple(
+        PackedUnit(number, unit[0], unit[1], unit[2], unit[3]) for number, unit in enumerate(budget["units"][at], 1)
+    )
+    parts = _prompt(world, question, packed)
+    digest = hashlib.sha256(b"".join(part[0] for part in parts)).hexdigest()
+    return ArmTrace(
+        name,
+        role,
+        phase,
+        cuts=tuple(tuple(one["cuts"]) for one in boundary["documents"]),
+        hits=_hits(boundary, retrieval["hits"][at], retrieval["scores"][at]),
+        candidates=retrieval["candidates"][at],
+        denied=retrieval["denied"][at],
+        outdated=retrieval["outdated"][at],
+        tie_at_k=bool(retrieval["tie_at_k"][at]),
+        packed=packed,
+        refused=_refused(budget["refused"][at]),
+        complete=_flags(budget["complete"][at]),
+        single=_flags(budget["single_unit"][at]),
+        lost_after=budget["lost_after"][at],
+        completed_at=budget["completed_at"][at],
+        severed=budget["severed"][at],
+        feasible=bool(budget["feasible"][at]),
+        evidence_tokens=budget["evidence_tokens"][at],
+        prompt_tokens=budget["prompt_tokens"][at],
+        limit=f"ceiling {budget['ceiling']:,} tokens" if budget["ceiling"] else f"k = {budget['k']}",
+        leaks=sum(budget["leaks"][at].values()),
+        superseded=sum(budget["superseded"][at].values()),
+        answer=_answer(records[ANSWER], records[CITATION], question.question_id),
+        prompt_digest=budget["prompts"][at],
+        parts=parts,
+        matches=digest == budget["prompts"][at],
+    )
+
+
+def _hits(boundary: Mapping[str, Any], chunks: Sequence[int], scores: Sequence[int]) -> tuple[Hit, ...]:
+    """Chunks are counted through all documents of the boundary record."""
+    documents = boundary["documents"]
+    first = [0, *accumulate(len(one["chunks"]) for one in documents)]
+    found = []
+    for rank, (chunk, score) in enumerate(zip(chunks, scores, strict=True), 1):
+        document = bisect_right(first, chunk) - 1
+        start, end = documents[document]["chunks"][chunk - first[document]]
+        found.append(Hit(rank, document, start, end, score))
+    return tuple(found)
+
+
+def _refused(runs: Mapping[str, Sequence[Sequence[int]]]) -> dict[int, str]:
+    return {rank: reason for reason, pairs in runs.items() for first, last in pairs for rank in range(first, last + 1)}
+
+
+def _flags(digits: str) -> dict[Stage, bool]:
+    return {stage: digit == "1" for stage, digit in zip(STAGES, digits, strict=True)}
+
+
+def _answer(record: Mapping[str, Any] | None, citations: Mapping[str, Any] | None, question_id: str) -> Answer | None:
+    if record is None or citations is None or question_id not in record["questions"]:
+        return None
+    at = record["questions"].index(question_id)
+    if at >= len(record["text"]):
+        return None
+    generator = record["generator"]
+    return Answer(
+        record["text"][at],
+        record["failed"][at],
+        record["class"][at],
+        record["condition"][at],
+        record["verdict_source"],
+        generator["generator"] if isinstance(generator, dict) else str(generator),
+        tuple(Cited(one[0], one[2], one[3], one[4], one[5]) for one in citations["citations"][at]),
+        bool(citations["attributed"][at]),
+    )
+
+
+def _prompt(
+    world: World, question: FrozenQuestion, packed: Sequence[PackedUnit]
+) -> tuple[tuple[bytes, int, int, int], ...]:
+    """Render the prompt again by the packer's own rule and cut it where the source text begins and ends."""
+    units = [Unit(one.document, one.start, one.end, 0, 0, one.rank, ()) for one in packed]
+    context, spans = world.packer.render(units)
+    parts: list[tuple[bytes, int, int, int]] = [(prompt_head(pipeline_settings(world.plan), question), -1, 0, 0)]
+    at = 0
+    for one, (begin, end) in zip(packed, spans, strict=True):
+        parts.append((context[at:begin], -1, 0, 0))
+        parts.append((context[begin:end], one.document, one.start, one.end))
+        at = end
+    parts.append((context[at:], -1, 0, 0))
+    return tuple(part for part in parts if part[0])

@@ -1,0 +1,190 @@
+"""Plans: the list of a study, and one plan in words with what may be done with it next."""
+
+from __future__ import annotations
+
+import secrets
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods
+
+from annotate.domain.errors import BadInput
+from annotate.models import Study
+from annotate.permissions import Actor, allows, require
+from annotate.views.respond import respond
+from annotate.views.study_nav import asker, study_and_actor
+from evaluation.domain.plan_schema import PlanProblem, PlanRefused
+from evaluation.domain.plan_toml import parse_plan
+from evaluation.models import Plan
+from evaluation.selectors.pages import (
+    fixture_sets_visible_to,
+    held_out_openings,
+    listed_plans,
+    sweep_progress,
+    sweeps_visible_to,
+)
+from evaluation.services.lock_plan import lock_plan
+from evaluation.services.start_sweep import start_sweep
+from evaluation.services.write_plan import plan_value, write_plan
+from evaluation.views import plan_reading
+from evaluation.views.access import frame, page, plan_for
+from evaluation.views.downloads import attachment
+
+PRESETS = Path(__file__).resolve().parent.parent / "plans"
+PAGE_SIZE = 50
+
+
+@require_http_methods(["GET", "POST"])
+@page
+def plans(request: HttpRequest, slug: str) -> HttpResponse:
+    """List a study's plans; POST writes a new draft."""
+    study, actor = study_and_actor(request, slug, "plan.view")
+    if request.method == "POST":
+        return _write(request, study, actor)
+    return _list(request, study, actor, toml=_preset(request.GET.get("preset", "")))
+
+
+@require_http_methods(["GET", "POST"])
+@page
+def plan(request: HttpRequest, pk: int) -> HttpResponse:
+    """Show a plan; POST `action` = write (a new draft from the edited text), lock, or start."""
+    found, actor = plan_for(request, pk, "plan.view")
+    action = request.POST.get("action", "")
+    if request.method == "GET":
+        return _show(request, found, actor)
+    if action == "write":
+        return _redraft(request, found, actor)
+    if action == "lock":
+        lock_plan(asker(request), found)
+        return redirect("plan", found.pk)
+    if action == "start":
+        sweep = start_sweep(asker(request), found, idempotency_key=_key(request))
+        return redirect("sweep", sweep.pk)
+    raise BadInput("action", f"“{action}” is nothing a plan can do", "Use one of the buttons of the page.")
+
+
+@require_GET
+@page
+def plan_toml(request: HttpRequest, pk: int) -> HttpResponse:
+    """Download a plan's text as it was written."""
+    found, _ = plan_for(request, pk, "plan.view")
+    return attachment(found.toml.encode(), f"{found.name}.toml", "application/toml")
+
+
+def _key(request: HttpRequest) -> str:
+    key = request.POST.get("key", "")
+    if not 8 <= len(key) <= 64 or not key.isalnum():
+        raise BadInput("key", "the form's key is missing", "Open the page again and press the button there.")
+    return key
+
+
+def _list(
+    request: HttpRequest,
+    study: Study,
+    actor: Actor,
+    *,
+    toml: str = "",
+    problems: tuple[PlanProblem, ...] = (),
+    status: int = 200,
+) -> HttpResponse:
+    person = asker(request)
+    context = {
+        **frame(actor, study),
+        "page": Paginator(listed_plans(person, study), PAGE_SIZE).get_page(request.GET.get("page")),
+        "may_write": allows(actor, "plan.write"),
+        "fixture_sets": list(fixture_sets_visible_to(person, study)),
+        "chosen_set": request.POST.get("fixture_set", ""),
+        "presets": sorted(_presets()),
+        "preset": request.GET.get("preset", ""),
+        "toml": toml,
+        "problems": problems,
+    }
+    return respond(request, "evaluation/plans.html", context, status=status)
+
+
+def _write(request: HttpRequest, study: Study, actor: Actor) -> HttpResponse:
+    require(actor, "plan.write")
+    toml = _text(request)
+    name = request.POST.get("fixture_set", "")
+    fixture_set = get_object_or_404(fixture_sets_visible_to(asker(request), study), name=name)
+    try:
+        written = write_plan(asker(request), fixture_set=fixture_set, toml=toml)
+    except PlanRefused as refusal:
+        return _list(request, study, actor, toml=toml, problems=refusal.problems, status=422)
+    return redirect("plan", written.pk)
+
+
+def _redraft(request: HttpRequest, found: Plan, actor: Actor) -> HttpResponse:
+    require(actor, "plan.write")
+    toml = _text(request)
+    try:
+        written = write_plan(asker(request), fixture_set=found.fixture_set, toml=toml)
+    except PlanRefused as refusal:
+        return _show(request, found, actor, toml=toml, problems=refusal.problems, status=422)
+    return redirect("plan", written.pk)
+
+
+def _text(request: HttpRequest) -> str:
+    # Forms send CRLF; the digest is of the meaning, but the text kept should be the one a person would diff.
+    return request.POST.get("toml", "").replace("\r\n", "\n")
+
+
+def _show(
+    request: HttpRequest,
+    found: Plan,
+    actor: Actor,
+    *,
+    toml: str = "",
+    problems: tuple[PlanProblem, ...] = (),
+    status: int = 200,
+) -> HttpResponse:
+    value = plan_value(found)
+    sweeps = list(sweeps_visible_to(asker(request)).filter(plan=found).order_by("-pk"))
+    openings = list(held_out_openings(found.fixture_set))
+    context: dict[str, Any] = {
+        **frame(actor, found.study, (found.name, "")),
+        "plan": found,
+        "value": value,
+        "sections": plan_reading.sections(value),
+        "arm_names": plan_reading.ARM_NAMES.values(),
+        "arms": plan_reading.arm_rows(value),
+        "gate_names": plan_reading.GATE_NAMES.values(),
+        "gates": plan_reading.gate_rows(value),
+        "metrics": [str(metric).replace("-", " ") for metric in value.metrics],
+        "sweeps": [(sweep, sweep_progress(sweep)) for sweep in sweeps[:5]],
+        "sweep_count": len(sweeps),
+        "openings": openings,
+        "opens_held_out": value.population.held_out_openings > 0,
+        "held_out_used": sum(sweep.held_out for sweep in sweeps),
+        "may_write": allows(actor, "plan.write"),
+        "may_lock": allows(actor, "plan.lock") and not found.locked_at,
+        "may_start": allows(actor, "sweep.start") and found.locked_at,
+        "key": secrets.token_hex(16),
+        "toml": toml or found.toml,
+        "problems": problems,
+        "toml_url": reverse("plan-toml", args=[found.pk]),
+    }
+    return respond(request, "evaluation/plan.html", context, status=status)
+
+
+@lru_cache(maxsize=1)
+def _presets() -> dict[str, str]:
+    """Return the shipped plans by name, read once; each is parsed here so that a broken one is noticed at once."""
+    found = {}
+    for path in sorted(PRESETS.glob("*.toml")):
+        text = path.read_text(encoding="utf-8")
+        parse_plan(text)
+        found[path.stem] = text
+    if not found:
+        raise FileNotFoundError(f"no plan in {PRESETS.relative_to(settings.BASE_DIR)}")
+    return found
+
+
+def _preset(name: str) -> str:
+    return _presets().get(name, "")

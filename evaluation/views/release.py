@@ -1,0 +1,148 @@
+"""The release: every gate and veto with its numbers and reading, the computed disposition, and the signature."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_http_methods
+
+from annotate.domain.errors import BadInput
+from annotate.permissions import Actor, allows, require
+from annotate.views.respond import respond
+from annotate.views.study_nav import asker
+from evaluation.domain.decision import Decision, Disposition, VetoReading
+from evaluation.domain.gates import GateReading
+from evaluation.models import Sweep
+from evaluation.selectors.pages import (
+    decision_for,
+    held_out_openings,
+    ledger_head,
+    question_texts,
+    release_of,
+    stale_reasons,
+)
+from evaluation.services.problems import CannotAccept, ReasonMissing
+from evaluation.services.sign_release import sign_release
+from evaluation.services.write_plan import plan_value
+from evaluation.views.access import page, sweep_for, sweep_frame
+from evaluation.views.wording import said, words
+
+#: Names of a gate's numbers, in the order in which they are read.
+_NUMBERS = {
+    "point": "Observed",
+    "lower": "Lower bound",
+    "upper": "Upper bound",
+    "measured": "Measured",
+    "limit": "Limit",
+    "tolerance": "Tolerance",
+    "questions": "Questions",
+    "clusters": "Clusters",
+    "failed_runs": "Failed runs",
+    "runs": "Runs",
+    "phases": "Phases",
+    "worst_phase": "Lowest bound at phase",
+    "rejecting_phase": "Rejecting at phase",
+}
+
+
+@require_http_methods(["GET", "POST"])
+@page
+def release(request: HttpRequest, pk: int) -> HttpResponse:
+    """Show the decision; POST signs it, with a second confirmation and an idempotency key."""
+    sweep, actor = sweep_for(request, pk, "release.view")
+    if request.method == "POST":
+        return _sign(request, sweep, actor)
+    if sweep.state != Sweep.State.SEALED:
+        return redirect("sweep", sweep.pk)
+    return _show(request, sweep, actor)
+
+
+def _sign(request: HttpRequest, sweep: Sweep, actor: Actor) -> HttpResponse:
+    require(actor, "release.sign")
+    key, wanted = request.POST.get("key", ""), request.POST.get("disposition", "")
+    problems = []
+    if not 8 <= len(key) <= 64 or not key.isalnum():
+        problems.append(BadInput("key", "the form's key is missing", "Open the page again and sign there."))
+    if wanted not in set(Disposition):
+        problems.append(BadInput("disposition", "none was chosen", "Choose what you sign."))
+    if not request.POST.get("confirmed"):
+        problems.append(
+            BadInput("confirmation", "the box was not ticked", "Tick it: a signature is recorded once and stays.")
+        )
+    if not problems:
+        try:
+            sign_release(
+                asker(request),
+                sweep,
+                idempotency_key=key,
+                disposition=Disposition(wanted),
+                override_reason=request.POST.get("reason", ""),
+            )
+        except (ReasonMissing, CannotAccept) as bad:
+            problems.append(BadInput("signature", str(bad).rstrip("."), ""))
+        else:
+            return redirect("release", sweep.pk)
+    return _show(request, sweep, actor, problems, 422)
+
+
+def _show(
+    request: HttpRequest, sweep: Sweep, actor: Actor, problems: Sequence[BadInput] = (), status: int = 200
+) -> HttpResponse:
+    signed = release_of(sweep)
+    decision = decision_for(sweep, signed)
+    texts = question_texts(asker(request), sweep.plan.study, _behind(decision))
+    position, link = ledger_head()
+    context: dict[str, Any] = {
+        **sweep_frame(actor, sweep, ("Release", "")),
+        "value": plan_value(sweep.plan),
+        "decision": decision,
+        "computed": said(decision.disposition),
+        "release": signed,
+        "said": said(signed.disposition if signed else decision.disposition),
+        "overridden": bool(signed and signed.disposition != signed.computed),
+        "gates": [_gate(reading, texts) for reading in decision.readings],
+        "vetoes": [_veto(veto, texts) for veto in decision.vetoes],
+        "openings": list(held_out_openings(sweep.plan.fixture_set)),
+        "stale": stale_reasons(sweep),
+        "head_position": position,
+        "head": link,
+        "may_sign": signed is None and allows(actor, "release.sign"),
+        "key": request.POST.get("key") or secrets.token_hex(16),
+        "chosen": request.POST.get("disposition", str(decision.disposition)),
+        "reason": request.POST.get("reason", ""),
+        "choices": [
+            (str(one), said(one).word, one is Disposition.ACCEPT and sweep.plan.post_hoc) for one in Disposition
+        ],
+        "refusal": {"problems": problems} if problems else None,
+    }
+    return respond(request, "evaluation/release.html", context, status=status)
+
+
+def _behind(decision: Decision) -> set[str]:
+    names = {name for reading in decision.readings for name in reading.questions}
+    return names | {name for veto in decision.vetoes for name in veto.questions}
+
+
+def _gate(reading: GateReading, texts: dict[str, str]) -> dict[str, Any]:
+    return {
+        "ident": reading.gate,
+        "name": words(reading.gate),
+        "rule": reading.rule_text,
+        "numbers": [(label, str(reading.numbers[key])) for key, label in _NUMBERS.items() if key in reading.numbers],
+        "signature": reading.numbers.get("signature", "counted, not sampled: no interval"),
+        "said": said(reading.reading),
+        "reason": reading.reason,
+        "questions": [(name, texts.get(name, "")) for name in reading.questions],
+    }
+
+
+def _veto(veto: VetoReading, texts: dict[str, str]) -> dict[str, Any]:
+    return {
+        "name": words(veto.veto),
+        "veto": veto,
+        "questions": [(name, texts.get(name, "")) for name in veto.questions],
+    }

@@ -1,0 +1,11 @@
+// Keys of the question page: [ and ] follow the links to the previous and the next phase.
+import { isTyping } from "./typing.js";
+
+document.addEventListener("keydown", (event) => {
+  if (isTyping(event.target) || event.ctrlKey || event.metaKey || document.querySelector("dialog[open]")) return;
+  if (event.key !== "[" && event.key !== "]") return;
+  const link = document.querySelector(`a[data-key="${event.key}"]`);
+  if (!link) return;
+  link.click();
+  event.preventDefault();
+});

@@ -1,0 +1,140 @@
+"""The evaluation pages in a real browser: from a preset to a signed release, in both themes and at both widths."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotate.domain.vocabulary import Role
+from evaluation.models import Release, Sweep
+from evaluation.services.work import drain
+from tests.factories.studies import make_member
+from tests.factories.sweeps import PLAN, make_fixture_set, make_plan, make_sealed_sweep, make_sweep
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_lead_goes_from_a_preset_to_a_signed_release(
+    page: Page, sign_in: Callable[..., None], expect_status: Callable[..., None], shoot: Callable[..., Any]
+) -> None:
+    fixture_set = make_fixture_set("tools")
+    lead = make_member(fixture_set.study, Role.LEAD, username="lead")
+    sign_in(page, lead)
+    expect_status(422)
+
+    page.goto("/studies/tools/plans/")
+    page.get_by_label("Start from").select_option("standard")
+    page.get_by_role("button", name="Fill in").click()
+    text = page.get_by_label("Plan as TOML")
+    assert "boundary_hypothesis" in text.input_value()
+    text.fill(PLAN.replace("overlap = 16", "overlap = 48"))
+    page.get_by_role("button", name="Write draft").click()
+    expect(page.get_by_role("alert")).to_contain_text("the cuts would never advance")
+    assert "overlap = 48" in text.input_value()
+    text.fill(PLAN)
+    page.get_by_role("button", name="Write draft").click()
+
+    expect(page.get_by_role("heading", name="short-overlap", level=1)).to_be_visible()
+    page.get_by_role("button", name="Lock the plan").click()
+    page.get_by_role("button", name="Start sweep").click()
+    expect(page.get_by_text("0 of 9 cells done")).to_be_visible()
+    drain("browser-test", sweep_id=Sweep.objects.get().pk)
+    # No reload: the page asks for its progress by itself.
+    page.get_by_role("link", name="Read the results").click()
+
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Collect more evidence")
+    page.get_by_role("link", name="To the release").click()
+    page.get_by_label("Reject").check()
+    page.get_by_label("I have read the gates").check()
+    page.get_by_role("button", name="Sign the release").click()
+    expect(page.get_by_role("alert")).to_contain_text("write down why")
+    page.get_by_label("Reason for an override").fill("Too few questions, and we will not wait.")
+    page.get_by_label("I have read the gates").check()
+    page.get_by_role("button", name="Sign the release").click()
+    expect(page.get_by_text("Signed “Reject” by lead")).to_be_visible()
+    expect(page.get_by_text("we will not wait")).to_be_visible()
+    signed = Release.objects.get()
+    assert (signed.disposition, signed.computed) == ("reject", "collect-more")
+    shoot(page, "evaluation-release-signed")
+
+
+def test_every_page_is_accessible_and_looks_right(
+    page: Page,
+    sign_in: Callable[..., None],
+    shoot: Callable[..., Any],
+    check_accessibility: Callable[[Page], None],
+) -> None:
+    sealed = make_sealed_sweep(make_plan(make_fixture_set("tools")))
+    draft = make_plan(sealed.plan.fixture_set, PLAN.replace("grid = 4", "grid = 8"), locked=False)
+    running = make_sweep(make_plan(sealed.plan.fixture_set, PLAN.replace("seed = 7", "seed = 8")))
+    sign_in(page, make_member(sealed.plan.study, Role.LEAD, username="lead", clearance=["staff"]))
+    pages = {
+        "plans": "/studies/tools/plans/?preset=demo",
+        "plan": f"/plans/{draft.pk}/",
+        "sweep": f"/sweeps/{running.pk}/",
+        "results": f"/sweeps/{sealed.pk}/results/",
+        "segment": f"/sweeps/{sealed.pk}/results/overall/",
+        "question": f"/sweeps/{sealed.pk}/questions/opening/?phase=1/2",
+        "restricted": f"/sweeps/{sealed.pk}/questions/alarm/?phase=1/2",
+        "markup": f"/sweeps/{sealed.pk}/questions/incident/?phase=1/2",
+        "release": f"/sweeps/{sealed.pk}/release/",
+    }
+    for name, address in pages.items():
+        page.goto(address)
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            check_accessibility(page)
+        shoot(page, f"evaluation-{name}")
+        page.set_viewport_size({"width": 390, "height": 900})
+        wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wider <= 0, f"{name} scrolls sideways by {wider} px on a phone"
+        page.set_viewport_size({"width": 1440, "height": 900})
+
+
+def test_drawn_source_keeps_every_byte_and_cuts_stand_between_runs(page: Page, sign_in: Callable[..., None]) -> None:
+    sweep = make_sealed_sweep(make_plan(make_fixture_set("tools")))
+    sign_in(page, make_member(sweep.plan.study, Role.OBSERVER, clearance=["staff", "keys"]))
+    page.goto(f"/sweeps/{sweep.pk}/questions/incident/?phase=1/2")
+    drawn = page.locator(".document", has_text="safety 1").locator(".source.drawn")
+    runs = drawn.locator("[data-start]").evaluate_all(
+        """runs => runs.map(run => [Number(run.dataset.start), Number(run.dataset.end), run.dataset.atom ?? null,
+                                    run.textContent, new TextEncoder().encode(run.textContent).length])"""
+    )
+    at = 0
+    for start, end, atom, _, length in runs:
+        assert start == at, f"a gap before byte {start}"
+        assert atom or length == end - start, f"bytes {start}–{end} are drawn as {length}"
+        at = end
+    text = "".join(run[3] for run in runs)
+    assert "<script>alert(1)</script> or </pre>" in text
+    assert page.evaluate("document.querySelectorAll('main script').length") == 0
+    cuts = drawn.locator(".cut").evaluate_all(
+        "cuts => cuts.map(cut => [Number(cut.dataset.cut), Number(cut.nextElementSibling.closest('[data-start]')?.dataset.start ?? -1), cut.textContent])"
+    )
+    assert cuts
+    edges = {run[0] for run in runs}
+    assert all(cut[0] in edges and cut[2] == "" for cut in cuts)
+
+    page.keyboard.press("]")
+    expect(page.get_by_text("phase 3/4")).to_be_visible()
+    page.keyboard.press("[")
+    expect(page.get_by_text("phase 1/2")).to_be_visible()
+
+
+def test_chart_follows_the_theme(page: Page, sign_in: Callable[..., None]) -> None:
+    sweep = make_sealed_sweep(make_plan(make_fixture_set("tools")))
+    sign_in(page, make_member(sweep.plan.study, Role.LEAD))
+    page.goto(f"/sweeps/{sweep.pk}/results/")
+    label = page.locator("figure.chart svg text").first
+    colours = []
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        colours.append(label.evaluate("text => getComputedStyle(text).fill"))
+    assert colours[0] != colours[1]
+    page.locator("figure.chart").first.get_by_text("The same numbers as a table").click()
+    expect(page.locator("figure.chart").first.get_by_role("table")).to_be_visible()
+    with page.expect_download() as download:
+        page.locator("figure.chart").first.get_by_role("link", name="SVG").click()
+    assert download.value.suggested_filename.endswith(".svg")
+    assert "var(" not in download.value.path().read_text()
