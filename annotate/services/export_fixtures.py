@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from annotate.domain.errors import BadInput
 from annotate.domain.fixture import fixture_spans
 from annotate.domain.published_layout import not_carried, published_bytes
-from annotate.models import FixtureSet, SourceVersion
+from annotate.models import Fixture, FixtureSet, SourceVersion
 from annotate.permissions import By
 from annotate.services.authorise import authorise
 from ledger.domain.canonical import digest, parse_canonical
@@ -35,16 +37,23 @@ def export_fixtures(by: By, fixture_set: FixtureSet, path: Path) -> FixtureExpor
     authorise(by, fixture_set.study, "dataset.export")
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise BadInput(str(path), "it is there already and not empty", "Name a new folder; nothing is overwritten.")
-    files, lost = _files(fixture_set)
+    lost: set[str] = set()
+    fixtures = 0
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         made = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
     except OSError as error:
         raise BadInput(str(path), error.strerror or "it cannot be written", "Name another folder.") from error
     try:
-        for name, data in files.items():
-            (made / name).parent.mkdir(exist_ok=True)
-            (made / name).write_bytes(data)
+        for folder in ("canonical", "published"):
+            (made / folder).mkdir()
+        (made / "set.json").write_bytes(_checked("set", fixture_set))
+        # One at a time: a published fixture holds the whole text of its sources.
+        for key, canonical, value, published in _fixtures(fixture_set):
+            (made / "canonical" / f"{key}.json").write_bytes(canonical)
+            (made / "published" / f"{key}.json").write_bytes(published)
+            lost.update(not_carried(value))
+            fixtures += 1
         made.chmod(0o755)
         if path.exists():
             path.rmdir()
@@ -53,26 +62,24 @@ def export_fixtures(by: By, fixture_set: FixtureSet, path: Path) -> FixtureExpor
         raise BadInput(str(path), error.strerror or "it cannot be written", "Name another folder.") from error
     finally:
         shutil.rmtree(made, ignore_errors=True)
-    return FixtureExport(path, len(files) // 2, tuple(lost))
+    return FixtureExport(path, fixtures, tuple(sorted(lost)))
 
 
-def _files(fixture_set: FixtureSet) -> tuple[dict[str, bytes], list[str]]:
-    rows = [(row.fixture_id, bytes(row.canonical), row.digest) for row in fixture_set.fixtures.order_by("fixture_id")]
-    for key, data, recorded in (("set", bytes(fixture_set.canonical), fixture_set.digest), *rows):
-        if digest(data) != recorded:
-            raise BadInput(f"fixture {key}", "its bytes do not have its digest", "Run manage.py verify_ledger.")
-    values = {key: parse_canonical(data) for key, data, _ in rows}
-    wanted = {span["version"] for value in values.values() for span in fixture_spans(value)}
-    texts = {
-        sha256: bytes(content)
-        for sha256, content in SourceVersion.objects.filter(source__study=fixture_set.study, sha256__in=wanted)
-        .values_list("sha256", "content")
-        .iterator(chunk_size=20)
-    }
-    files = {"set.json": bytes(fixture_set.canonical)}
-    lost: set[str] = set()
-    for key, data, _ in rows:
-        files[f"canonical/{key}.json"] = data
-        files[f"published/{key}.json"] = published_bytes(values[key], texts)
-        lost.update(not_carried(values[key]))
-    return files, sorted(lost)
+def _fixtures(fixture_set: FixtureSet) -> Iterator[tuple[str, bytes, dict[str, Any], bytes]]:
+    """Yield (id, canonical bytes, their value, published bytes) of each fixture, by id."""
+    versions = SourceVersion.objects.filter(source__study=fixture_set.study)
+    texts: dict[str, bytes] = {}
+    for row in fixture_set.fixtures.order_by("fixture_id"):
+        data = _checked(f"fixture {row.fixture_id}", row)
+        value = parse_canonical(data)
+        wanted = {span["version"] for span in fixture_spans(value)} - texts.keys()
+        for sha256, content in versions.filter(sha256__in=wanted).values_list("sha256", "content"):
+            texts[sha256] = bytes(content)
+        yield row.fixture_id, data, value, published_bytes(value, texts)
+
+
+def _checked(what: str, row: Fixture | FixtureSet) -> bytes:
+    data = bytes(row.canonical)
+    if digest(data) != row.digest:
+        raise BadInput(what, "its bytes do not have its digest", "Run manage.py verify_ledger.")
+    return data
