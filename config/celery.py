@@ -12,7 +12,6 @@ from typing import Any
 
 from celery import Celery, bootsteps, signals
 from celery.utils.log import get_logger
-from django.core.exceptions import ImproperlyConfigured
 from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
@@ -76,11 +75,11 @@ app.steps["consumer"].add(Bell)
 
 @signals.worker_init.connect
 def refuse_without_broker(**_: Any) -> None:
-    """Stop a worker that has no broker to listen to; raises ImproperlyConfigured."""
+    """Stop a worker that has no broker to listen to. Raises SystemExit: a signal's receiver may raise nothing less."""
     from django.conf import settings
 
     if not settings.REDIS_URL:
-        raise ImproperlyConfigured(
+        raise SystemExit(
             "REDIS_URL is not set, so a Celery worker has nothing to listen to. Set it, or run “manage.py work”, "
             "which needs no broker."
         )
