@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import IO, Any, cast
+from typing import IO, cast
 
 from django.core.management.base import OutputWrapper
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
+from evaluation.domain.decision import Decision
 from evaluation.services.results import SweepResults
 
 HEADLINE = "complete-support"
@@ -83,12 +85,17 @@ def points(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:+.1f}"
 
 
-def print_disposition(console: Console, decision: dict[str, Any]) -> None:
-    """Print the computed disposition with every gate's and veto's reading."""
-    table = Table(title="Release gates", title_justify="left")
-    for name in ("gate", "reading", "why"):
-        table.add_column(name)
-    for gate in decision["gates"]:
-        table.add_row(gate["name"], gate["disposition"], gate["reason"])
+def print_disposition(console: Console, decision: Decision) -> None:
+    """Print how every gate and veto was read, and the disposition the plan's rule makes of them."""
+    table = Table(title=f"Release of {decision.candidate}", title_justify="left")
+    table.add_column("gate or veto", no_wrap=True)
+    table.add_column("reading", no_wrap=True)
+    table.add_column("why")
+    for gate in decision.readings:
+        table.add_row(gate.gate, str(gate.reading), escape(gate.reason))
+    for veto in decision.vetoes:
+        table.add_row(veto.veto, "veto" if veto.triggered else "clear", escape(veto.reason))
     console.print(table)
-    console.print(f"Disposition: [bold]{decision['disposition']}[/bold]")
+    console.print(f"Disposition: [bold]{decision.disposition}[/bold]")
+    if decision.post_hoc:
+        console.print("The plan is post hoc: it can reject or explore, it cannot accept.")

@@ -18,8 +18,9 @@ from annotate.permissions import OPERATOR
 from evaluation.management.command import FAILED, USAGE, ExampleCommand, refusals
 from evaluation.management.commands.results import write_json
 from evaluation.management.progress import drain_with_progress, results_with_progress
-from evaluation.management.tables import console_on, print_results
+from evaluation.management.tables import console_on, print_disposition, print_results
 from evaluation.models import Plan, Sweep
+from evaluation.services.decide_release import decide_release
 from evaluation.services.lock_plan import lock_plan
 from evaluation.services.start_sweep import start_sweep
 from evaluation.services.write_plan import write_plan
@@ -83,6 +84,7 @@ Exit code: 0; 1 when a cell failed for good or the sweep was cancelled; 2 for a 
         if json_path:
             write_json(results, json_path, self.stdout)
         print_results(console, results)
+        print_disposition(console, decide_release(sweep))
         console.print(f"Sealed root {sweep.root}")
         if sweep.problem:
             raise CommandError(sweep.problem, returncode=FAILED)
