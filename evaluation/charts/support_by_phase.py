@@ -52,7 +52,9 @@ def _draw(rows: str, arms: tuple[str, ...], heading: str) -> str:
             "arm:N",
             sort=None,
             scale=alt.Scale(domain=some, range=[COLOURS[index % len(COLOURS)] for index in range(len(some))]),
-            legend=alt.Legend(title=None, orient="top", symbolSize=90, symbolStrokeWidth=0, labelLimit=320),
+            legend=alt.Legend(
+                title=None, orient="top", symbolSize=90, symbolStrokeWidth=0, columnPadding=32, labelLimit=320
+            ),
         ),
         "shape": alt.Shape(
             "arm:N",

@@ -51,7 +51,7 @@ def listed_plans(by: By, study: Study) -> QuerySet[Plan]:
     return (
         plans_visible_to(by)
         .filter(study=study)
-        .defer("toml", "canonical")
+        .defer("toml", "canonical", "fixture_set__canonical")
         .annotate(sweep_count=Count("sweeps"), last_sweep=Max("sweeps__pk"))
         .order_by(F("locked_at").desc(nulls_last=True), "-pk")
     )
@@ -105,6 +105,19 @@ def sweep_progress(sweep: Sweep) -> SweepProgress:
     remaining = cells["running"] + cells["waiting"]
     left = timedelta(seconds=round(remaining / rate)) if rate and sweep.state == Sweep.State.RUNNING else None
     return SweepProgress(**cells, rate=rate, left=left, newest=tries["newest"], attempts_failed=tries["bad"])
+
+
+def cells_closed(sweeps: Iterable[Sweep]) -> dict[int, tuple[int, int]]:
+    """Return (cells that will not run again, all cells) by sweep. One query."""
+    closed = Q(state__in=[Cell.State.DONE, Cell.State.FAILED])
+    rows = (
+        Cell.objects.filter(sweep__in=[sweep.pk for sweep in sweeps])
+        .order_by()
+        .values("sweep_id")
+        .annotate(done=Count("pk", filter=closed), total=Count("pk"))
+        .values_list("sweep_id", "done", "total")
+    )
+    return {pk: (done, total) for pk, done, total in rows}
 
 
 def failed_attempts(sweep: Sweep, limit: int = 20) -> QuerySet[Attempt]:

@@ -123,6 +123,12 @@ GATE_NAMES = {
     "minimum_questions": "Questions needed",
     "verdict_source": "Verdicts by",
 }
+
+
+def _percent(value: str) -> str:
+    return f"{(Decimal(value) * 100).normalize():f} %"
+
+
 _UNITS: dict[tuple[str, str], Callable[[Any], str]] = {
     ("budget", "evidence_tokens"): lambda value: f"{', '.join(f'{one:,}' for one in value)} tokens",
     ("budget", "primary_evidence_tokens"): lambda value: f"{value:,} tokens",
@@ -135,7 +141,7 @@ _UNITS: dict[tuple[str, str], Callable[[Any], str]] = {
     ("retrieval", "tie_rule"): lambda value: "score, then source, then start",
     ("generation", "abstention_threshold"): lambda value: f"a match of {value}",
     ("phases", "grid"): lambda value: f"{value} shared labels, 1/{value} to 1/1" if value else "none",
-    ("statistics", "confidence"): lambda value: f"{_percent(value)} a bound or interval, as the sidedness says",
+    ("statistics", "confidence"): _percent,
     ("statistics", "replicates"): lambda value: f"{value:,}",
     ("statistics", "unit"): lambda value: "document cluster",
     ("decision", "maximum_failure_rate"): lambda value: f"{_percent(value)} of runs",
@@ -209,10 +215,6 @@ def _plain(value: object) -> str:
     if isinstance(value, Fraction):
         return f"{value.numerator}/{value.denominator}"
     return str(value)
-
-
-def _percent(value: str) -> str:
-    return f"{(Decimal(value) * 100).normalize():f} %"
 
 
 #: The dataclasses behind the two tables, for the test that walks every setting.

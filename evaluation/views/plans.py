@@ -23,10 +23,10 @@ from evaluation.domain.plan_schema import PlanProblem, PlanRefused
 from evaluation.domain.plan_toml import parse_plan
 from evaluation.models import Plan
 from evaluation.selectors.pages import (
+    cells_closed,
     fixture_sets_visible_to,
     held_out_openings,
     listed_plans,
-    sweep_progress,
     sweeps_visible_to,
 )
 from evaluation.services.lock_plan import lock_plan
@@ -38,6 +38,7 @@ from evaluation.views.downloads import attachment
 
 PRESETS = Path(__file__).resolve().parent.parent / "plans"
 PAGE_SIZE = 50
+LISTED_SWEEPS = 5
 
 
 @require_http_methods(["GET", "POST"])
@@ -146,6 +147,7 @@ def _show(
 ) -> HttpResponse:
     value = plan_value(found)
     sweeps = list(sweeps_visible_to(asker(request)).filter(plan=found).order_by("-pk"))
+    closed = cells_closed(sweeps[:LISTED_SWEEPS])
     openings = list(held_out_openings(found.fixture_set))
     context: dict[str, Any] = {
         **frame(actor, found.study, (found.name, "")),
@@ -157,7 +159,7 @@ def _show(
         "gate_names": plan_reading.GATE_NAMES.values(),
         "gates": plan_reading.gate_rows(value),
         "metrics": [str(metric).replace("-", " ") for metric in value.metrics],
-        "sweeps": [(sweep, sweep_progress(sweep)) for sweep in sweeps[:5]],
+        "sweeps": [(sweep, *closed.get(sweep.pk, (0, 0))) for sweep in sweeps[:LISTED_SWEEPS]],
         "sweep_count": len(sweeps),
         "openings": openings,
         "opens_held_out": value.population.held_out_openings > 0,

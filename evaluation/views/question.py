@@ -152,6 +152,7 @@ def _arm(arm: ArmTrace, trace: QuestionTrace, reader: Reader) -> dict[str, Any]:
         "refused_beyond": max(len(arm.refused or {}) - sum(hit.rank in (arm.refused or {}) for hit in arm.hits), 0),
         "readable": readable,
         "verdict": ANSWERS[AnswerClass(answer.verdict)] if answer else "",
+        "abstained": bool(answer and answer.verdict == AnswerClass.ABSTAINED),
         "answer_digest": hashlib.sha256(answer.text.encode()).hexdigest() if answer else "",
         "citations": [
             {

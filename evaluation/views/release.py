@@ -29,7 +29,7 @@ from evaluation.services.problems import CannotAccept, ReasonMissing
 from evaluation.services.sign_release import sign_release
 from evaluation.services.write_plan import plan_value
 from evaluation.views.access import page, sweep_for, sweep_frame
-from evaluation.views.wording import said, words
+from evaluation.views.wording import percent, said, words
 
 #: Names of a gate's numbers, in the order in which they are read.
 _NUMBERS = {
@@ -132,7 +132,9 @@ def _gate(reading: GateReading, texts: dict[str, str]) -> dict[str, Any]:
         "ident": reading.gate,
         "name": words(reading.gate),
         "rule": reading.rule_text,
-        "numbers": [(label, str(reading.numbers[key])) for key, label in _NUMBERS.items() if key in reading.numbers],
+        "numbers": [
+            (label, _number(reading.numbers[key])) for key, label in _NUMBERS.items() if key in reading.numbers
+        ],
         "signature": reading.numbers.get("signature", "counted, not sampled: no interval"),
         "said": said(reading.reading),
         "reason": reading.reason,
@@ -144,5 +146,12 @@ def _veto(veto: VetoReading, texts: dict[str, str]) -> dict[str, Any]:
     return {
         "name": words(veto.veto),
         "veto": veto,
+        "bound": percent(veto.upper_bound) if veto.upper_bound else "",
         "questions": [(name, texts.get(name, "")) for name in veto.questions],
     }
+
+
+def _number(value: str | int) -> str:
+    """Return a recorded number with a real minus; it keeps the places at which the gate read it."""
+    text = str(value)
+    return f"−{text[1:]}" if text.startswith("-") else text

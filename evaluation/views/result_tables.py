@@ -177,6 +177,44 @@ class Report:
             found.append((words(metric), cells[0], cells[1], difference(pairs[0]["mean"]) if pairs else None))
         return found
 
+    def oracle(self, sample: str, segment: str = OVERALL) -> list[tuple[str, list[ArmCell]]]:
+        """Return every metric with the adjudicated evidence alone, one cell per oracle view."""
+        found: dict[str, list[ArmCell]] = {}
+        for row in self.results.rows("oracle", sample=sample, segment=segment):
+            cell = ArmCell("undefined", "", row["reason"])
+            if row["value"] is not None:
+                cell = ArmCell(share(row["value"]), f"{row['numerator']} of {row['denominator']}")
+            found.setdefault(words(row["metric"]), []).append(cell)
+        return list(found.items())
+
+    @property
+    def oracle_titles(self) -> list[str]:
+        """Return the oracle views' names: the production ceiling, and the diagnostic one with more room."""
+        names = {"oracle": "Production ceiling", "oracle-roomy": "Diagnostic, more room"}
+        views = dict.fromkeys(row["view"].partition(":")[::2] for row in self.data["oracle"])
+        return [f"{names[kind]}: {int(tokens):,} tokens" for kind, tokens in views]
+
+    def targeted(self, view: str) -> list[tuple[str, str, list[dict[str, Any]]]]:
+        """Return (arm, count, rows) of the phases aimed at annotated spans, which stand in no average."""
+        found = []
+        for arm in self.arms:
+            rows = list(self.results.rows("targeted", arm=arm, view=view))
+            if rows:
+                found.append((arm, f"{sum(row['complete'] for row in rows)} of {len(rows)}", rows))
+        return found
+
+    def sensitivity(self, place: Place, segment: str, arm: str) -> dict[str, str]:
+        """Return an arm's support over distinct phases without failed runs, over feasible questions, and coverage."""
+        at = {"view": place.view, "sample": place.sample, "segment": segment, "metric": SUPPORT, "stage": PACKED}
+        rows = list({row["phase"]: row for row in self.results.rows("figures", arm=arm, **at)}.values())
+        sums = {
+            part: count_of(*(sum(row[part][name] for row in rows) for name in ("numerator", "denominator")))
+            for part in ("without_failures", "feasible_only")
+        }
+        known = [row["coverage"] for row in rows if row["coverage"] is not None]
+        sums["coverage"] = share(sum(known) / len(known)) if known else "undefined: no run"
+        return sums
+
     def usage(self, place: Place, segment: str = OVERALL) -> list[tuple[str, str, str]]:
         """Return what completed runs consumed per arm: (name, baseline, candidate)."""
         sums = [self._usage(place, segment, arm) for arm in (place.baseline, place.candidate)]
@@ -236,6 +274,16 @@ def difference(cells: Mapping[str, Any]) -> Difference:
     if cells["value"] is None:
         return Difference("undefined", "", signature(cells), "", cells["reason"] or "no value")
     return Difference(signed(cells["value"]), interval(cells), signature(cells), interval_note(cells))
+
+
+def level(cells: Mapping[str, Any]) -> Difference:
+    """Return an estimate of one arm for a page: a share with its interval, not a change."""
+    if cells["value"] is None:
+        return difference(cells)
+    bounds = "no interval"
+    if cells["lower"] is not None and cells["upper"] is not None:
+        bounds = f"[{share(cells['lower'])}, {share(cells['upper'])}]"
+    return Difference(share(cells["value"]), bounds, signature(cells), interval_note(cells))
 
 
 def finding(baseline: Sequence[PhasePoint], candidate: Sequence[PhasePoint]) -> str:

@@ -29,6 +29,7 @@ from evaluation.views.result_tables import (
     Report,
     difference,
     finding,
+    level,
     phase_table,
 )
 from evaluation.views.wording import count_of, said, share, words
@@ -82,6 +83,8 @@ def results(request: HttpRequest, pk: int) -> HttpResponse:
         "losses": [(words(one), report.losses(report.place(primary["key"], one))) for one in report.samples],
         "metrics": [(words(one), report.metrics(report.place(primary["key"], one))) for one in report.samples],
         "usage": [(words(one), report.usage(report.place(primary["key"], one))) for one in report.samples],
+        "oracle": [(words(one), report.oracle(one)) for one in report.samples],
+        "targeted": report.targeted(primary["key"]),
         "gained": [(name, texts.get(name, ""), words(sample)) for sample, name in gained],
         "lost": [(name, texts.get(name, ""), words(sample)) for sample, name in lost],
         "table_url": with_query(reverse("results-table", args=[sweep.pk]), candidate=report.candidate),
@@ -110,6 +113,7 @@ def segment(request: HttpRequest, pk: int, segment: str) -> HttpResponse:
         "report": report,
         "name": name,
         "segment": segment,
+        "segments": [(one, "All together" if one == OVERALL else words(one)) for one in report.segments],
         "view": view,
         "view_title": view_title(view),
         "views": [
@@ -162,6 +166,7 @@ def _block(report: Report, view: dict[str, Any]) -> dict[str, Any]:
         {
             "sample": sample,
             "words": SAMPLE_WORDS[sample],
+            "label": f"{view_title(view)}, {sample} sample",
             "rows": report.segment_rows(report.place(view["key"], sample)),
         }
         for sample in report.samples
@@ -196,6 +201,7 @@ def _segment_block(sweep: Sweep, report: Report, place: Place, segment: str) -> 
         "stability": [
             {
                 "arm": row["arm"],
+                **report.sensitivity(place, segment, row["arm"]),
                 "always": f"{len(row['always'])} of {_counted(row)}",
                 "never": f"{len(row['never'])} of {_counted(row)}",
                 "fragile": f"{len(row['fragile'])} of {_counted(row)}",
@@ -203,7 +209,7 @@ def _segment_block(sweep: Sweep, report: Report, place: Place, segment: str) -> 
                 "spread": share(row["spread"]),
                 "distinct": row["distinct_phases"],
                 "null": row["null"],
-                "interval": difference(row["interval"]),
+                "interval": level(row["interval"]),
             }
             for row in arms
         ],

@@ -244,7 +244,15 @@ def _pieces(
         fresh = [key for key in keys if key not in seen and key in titles and not key.startswith("hit")]
         seen.update(keys)
         title = "; ".join(titles[key] for key in keys if key in titles)
-        yield Piece(run, _css(run, keys), tuple(at.pop(run.start, ())), tuple(titles[key] for key in fresh), title)
+        yield Piece(
+            run, _css(run, keys), tuple(at.pop(run.start, ())), tuple(_tag(key, titles) for key in fresh), title
+        )
+
+
+def _tag(key: str, titles: dict[str, str]) -> str:
+    """Return the small label at an interval's beginning: `[1]` packed, `✕3 over ceiling` refused at rank 3."""
+    kind, number = key.split(":")
+    return f"[{number}]" if kind == "packed" else f"✕{number} {titles[key].partition(': ')[2]}"
 
 
 def _css(run: Run, keys: Sequence[str]) -> str:

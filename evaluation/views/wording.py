@@ -124,7 +124,15 @@ def signature(cells: Mapping[str, Any]) -> str:
     level = format((Decimal(made["confidence"]) * 100).normalize(), "f")
     drawn = f", {made['replicates']:,} replicates, seed {made['seed']}" if made["replicates"] else ""
     shared = f", error shared by {made['comparisons']}" if made["comparisons"] > 1 else ""
-    return (
-        f"n = {made['questions']} questions in {made['clusters']} {made['unit']}s; {made['method']}, "
-        f"{level} % {made['sidedness']}{shared}{drawn}"
-    )
+    n, clusters = counted(made["questions"], "question"), counted(made["clusters"], made["unit"])
+    return f"n = {n} in {clusters}; {made['method']}, {level} % {made['sidedness']}{shared}{drawn}"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return `1 question`, `2 questions`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def percent(text: str) -> str:
+    """Return a decimal string as a percentage of one place."""
+    return f"{Decimal(text) * 100:.1f} %"
