@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from annotate.domain.errors import BadInput
 from annotate.models import FixtureSet
 from evaluation.domain.analysis import Analyser
 from evaluation.domain.authorise import needs_twin, twin
 from evaluation.domain.frozen import FrozenQuestion
-from evaluation.domain.index_build import prepare_corpus
+from evaluation.domain.index_build import CorpusError, prepare_corpus
 from evaluation.domain.packing import Packer
 from evaluation.domain.pipeline import PreparedCorpus
 from evaluation.domain.plan import Plan as PlanValue
 from evaluation.models import Plan
-from evaluation.plugins.tokenizers import load_tokenizer
-from evaluation.services.frozen_rows import Frozen, read_frozen
+from evaluation.plugins.tokenizers import TokenizerUnavailable, load_tokenizer
+from evaluation.services.frozen_rows import DamagedFixtures, Frozen, read_frozen
 from evaluation.services.pipeline_of import analyser_of, pipeline_settings
 from evaluation.services.population import population
 from evaluation.services.write_plan import plan_value
@@ -42,9 +43,17 @@ class World:
 def load_world(plan: Plan) -> World:
     """Return the world of `plan`, from this process's cache where the same plan and fixture set were loaded before.
 
-    Raises `TokenizerUnavailable`, `CorpusError` and ValueError for damaged rows: digests are compared on the way in.
+    Raises BadInput for a tokenizer that cannot be loaded, sources that are no corpus, and rows that are not what was
+    frozen (every digest is compared on the way in).
     """
-    return _world(plan.digest, plan.fixture_set.digest)
+    try:
+        return _world(plan.digest, plan.fixture_set.digest)
+    except TokenizerUnavailable as error:
+        raise BadInput("plan, budget.tokenizer", "it cannot be loaded", str(error)) from error
+    except CorpusError as error:
+        raise BadInput(f"fixture set {plan.fixture_set.name}", "its sources are no corpus", str(error)) from error
+    except DamagedFixtures as error:
+        raise BadInput(f"fixture set {plan.fixture_set.name}", "it is not what was frozen", str(error)) from error
 
 
 # Keyed by digests alone: equal digests are equal worlds, whichever rows they are read from.

@@ -21,7 +21,7 @@ from annotate.services.freeze_fixtures import freeze_fixtures
 from annotate.services.import_folder import import_folder
 from annotate.services.import_questions import import_questions
 from annotate.services.import_sources import Progress
-from annotate.services.members import add_member, create_person, random_password
+from annotate.services.members import add_member, create_person
 from annotate.services.save_pass import save_pass
 from annotate.services.settle_item import settle_item
 from annotate.services.studies import create_study
@@ -190,7 +190,7 @@ def _person(study: Study, username: str) -> Person:
     name, role, labels = _PEOPLE[username]
     person = Person.objects.filter(username=username).first()
     if person is None:
-        person = create_person(OPERATOR, study, username, display_name=name, password=random_password())
+        person = create_person(OPERATOR, study, username, display_name=name, password=None)
     elif not person.memberships.filter(study=study).exists():
         raise BadInput(
             f"person “{username}”",

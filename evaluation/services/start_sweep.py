@@ -37,8 +37,8 @@ def start_sweep(
     questions one cell asks.
 
     Permission `sweep.start`. Raises PlanNotLocked, NothingToAsk for an empty population, Conflict for a key that
-    started another plan or a held-out partition opened as often as the plan allows, NotAllowed, and what loading the
-    world raises (a tokenizer that is not there, damaged text). Nothing is kept then.
+    started another plan or a held-out partition opened as often as the plan allows, NotAllowed, and BadInput for
+    a tokenizer that is not there or damaged text. Nothing is kept then.
     """
     authorise(by, plan.study, "sweep.start")
     if found := _started(plan, idempotency_key):

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from django.db import DatabaseError, connection, transaction
 
+from annotate.domain.errors import BadInput
 from annotate.domain.vocabulary import Role
 from annotate.models import HeldOutOpening
 from annotate.permissions import OPERATOR, NotAllowed
 from evaluation.domain.plan_schema import PlanRefused
 from evaluation.models import Cell, Plan, Sweep
-from evaluation.plugins.tokenizers import TokenizerUnavailable
+from evaluation.plugins.tokenizers import SHIPPED_PATH
+from evaluation.services import frozen_world
 from evaluation.services.cancel_sweep import cancel_sweep
 from evaluation.services.lock_plan import lock_plan
 from evaluation.services.pipeline_of import ORACLE
@@ -105,9 +108,22 @@ def test_sweep_with_nothing_to_ask_is_refused() -> None:
         start_sweep(OPERATOR, plan, idempotency_key="k")
 
 
-def test_sweep_with_a_tokenizer_that_is_not_there_is_refused_before_anything_is_written() -> None:
-    plan = locked(small_study(), plan_toml({"cutline-bpe-4k": "no/such/tokenizer.json"}))
-    with pytest.raises(TokenizerUnavailable, match="no/such"):
+def test_plan_whose_tokenizer_is_not_there_is_not_locked() -> None:
+    with pytest.raises(BadInput, match="no/such") as refused:
+        locked(small_study(), plan_toml({"cutline-bpe-4k": "no/such/tokenizer.json"}))
+    assert refused.value.where == "plan, budget.tokenizer"
+    assert Plan.objects.get().locked_at is None
+    assert not Record.objects.filter(kind="plan.locked").exists()
+
+
+def test_sweep_whose_tokenizer_is_gone_since_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    tokenizer = tmp_path / "tokenizer.json"
+    tokenizer.write_bytes(SHIPPED_PATH.read_bytes())
+    plan = locked(small_study(), plan_toml({"cutline-bpe-4k": str(tokenizer)}))
+    tokenizer.unlink()
+    frozen_world._prepared.cache_clear()
+    frozen_world._world.cache_clear()
+    with pytest.raises(BadInput, match="No such file"):
         start_sweep(OPERATOR, plan, idempotency_key="k")
     assert not Sweep.objects.exists()
 

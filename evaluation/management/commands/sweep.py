@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError
+from django.db import transaction
 from rich.console import Console
 
 from annotate.models import FixtureSet, Study
@@ -92,6 +93,11 @@ Exit code: 0; 1 when a cell failed for good or the sweep was cancelled; 2 for a 
 
 def locked_plan(fixture_set: FixtureSet, toml: str) -> Plan:
     """Return the locked plan of this text on this fixture set, written and locked now unless it is there."""
+    with transaction.atomic():
+        return _locked(fixture_set, toml)
+
+
+def _locked(fixture_set: FixtureSet, toml: str) -> Plan:
     written = write_plan(OPERATOR, fixture_set=fixture_set, toml=toml)
     there = Plan.objects.filter(fixture_set=fixture_set, digest=written.digest).exclude(locked_at=None).first()
     return there or lock_plan(OPERATOR, written)
