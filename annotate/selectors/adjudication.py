@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import F, Max, QuerySet
+from django.db.models import Count, F, Max, Q, QuerySet
 
 from annotate.domain.access import LabelledRange, hidden_ranges, touches_hidden
 from annotate.domain.alignment import Alignment, align
@@ -126,19 +126,25 @@ def require_adjudicator(person: Person, item: AdjudicationItem, action: str) -> 
     """Return the actor; raises NotAllowed without the role, and for a question the person marked."""
     actor = actor_for(person, item.question.study)
     require(actor, action)
-    if Assignment.objects.filter(question_id=item.question_id, annotator_id=person.pk).exists():
-        raise MarkedByYou(action, actor)
+    refuse_marked(actor, item, action)
     return actor
 
 
+def refuse_marked(actor: Actor, item: AdjudicationItem, action: str) -> None:
+    """Raise NotAllowed where the actor, whose role was asked for already, marked the item's question. One query."""
+    if Assignment.objects.filter(question_id=item.question_id, annotator_id=actor.person_id).exists():
+        raise MarkedByYou(action, actor)
+
+
 def waiting_for(item: AdjudicationItem) -> str:
-    """Return why nothing can be decided about this item now, or an empty string."""
-    if AdjudicationItem.objects.filter(question_id=item.question_id, round__gt=item.round).exists():
+    """Return why nothing can be decided about this item now, or an empty string. One query."""
+    open_pass = ~Q(question__assignments__state=Assignment.State.SUBMITTED)
+    now = AdjudicationItem.objects.filter(question_id=item.question_id).aggregate(
+        newest=Max("round"), open_passes=Count("question__assignments", filter=open_pass)
+    )
+    if now["newest"] is not None and now["newest"] > item.round:
         return "there is a newer round of this question"
-    states = Assignment.objects.filter(question_id=item.question_id).values_list("state", flat=True)
-    if any(state != Assignment.State.SUBMITTED for state in states):
-        return "a pass was returned and is not submitted again yet"
-    return ""
+    return "a pass was returned and is not submitted again yet" if now["open_passes"] else ""
 
 
 def item_for(person: Person, item: AdjudicationItem) -> ItemView:

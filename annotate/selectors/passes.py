@@ -51,9 +51,11 @@ def refused_saves_of(person: Person, work: Pass) -> QuerySet[RefusedSave]:
 def pass_content(work: Pass, revision: int | None = None) -> PassContent:
     """Return what a pass says at `revision` (the one in force by default): spans in the order of the text.
 
-    Three queries. Revision 0 is the empty pass.
+    Three queries; none for revision 0, which is the empty pass.
     """
     at = work.revision if revision is None else revision
+    if at == 0:
+        return PassContent()
     alive = Q(created_revision__lte=at) & (Q(retired_revision__isnull=True) | Q(retired_revision__gt=at))
     marks = (
         work.marks.filter(alive)

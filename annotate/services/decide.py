@@ -17,7 +17,7 @@ from annotate.domain.vocabulary import Choice, DisagreementType, ReasonCode
 from annotate.models import AdjudicationItem, Decision, Disagreement, Person
 from annotate.permissions import Actor
 from annotate.records_passes import DECISION_MADE, decision_payload, record_in_study
-from annotate.selectors.adjudication import difference_of, require_adjudicator, waiting_for
+from annotate.selectors.adjudication import difference_of, refuse_marked, waiting_for
 from annotate.selectors.passes import submitted_content
 from annotate.services.authorise import authorise
 from annotate.services.open_item import value_bytes
@@ -71,8 +71,9 @@ def confirm_agreed(
 
 
 def _require(person: Person, item: AdjudicationItem) -> Actor:
-    authorise(person, item.question.study, "item.decide")
-    return require_adjudicator(person, item, "item.decide")
+    actor = authorise(person, item.question.study, "item.decide")
+    refuse_marked(actor, item, "item.decide")
+    return actor
 
 
 def _words(choice: Choice, reason_code: ReasonCode, reason: str) -> tuple[Choice, ReasonCode, str]:

@@ -23,8 +23,8 @@ def random_password() -> str:
     return secrets.token_urlsafe(16)
 
 
-def create_person(by: By, study: Study, username: str, *, display_name: str = "", password: str) -> Person:
-    """Create somebody who can sign in; a lead may do so for their study.
+def create_person(by: By, study: Study, username: str, *, display_name: str = "", password: str | None) -> Person:
+    """Create somebody who can sign in (without a password: once one is set); a lead may do so for their study.
 
     Raises NotAllowed, and BadInput for a user name in use or unusable and a password the site's rules refuse.
     """
@@ -41,7 +41,8 @@ def create_person(by: By, study: Study, username: str, *, display_name: str = ""
             for text in texts
         ]
     try:
-        validate_password(password, person)
+        if password is not None:
+            validate_password(password, person)
     except ValidationError as error:
         problems += [BadInput(f"{where}, password", text.rstrip("."), "Choose another.") for text in error.messages]
     if "\0" in display_name:

@@ -16,7 +16,7 @@ from annotate.domain.pass_check import check_complete
 from annotate.domain.vocabulary import Necessity, Segment
 from annotate.models import AdjudicatedResult, AdjudicationItem, Person, SpanDecision
 from annotate.records_passes import ITEM_SETTLED, record_in_study, settled_payload
-from annotate.selectors.adjudication import require_adjudicator, settled_content, waiting_for
+from annotate.selectors.adjudication import refuse_marked, settled_content, waiting_for
 from annotate.services.authorise import authorise
 from ledger.domain.canonical import canonical_bytes, digest
 
@@ -35,11 +35,12 @@ def settle_item(
     Raises NotAllowed (own pass included), Conflict where the item waits, BadInputs: open differences, agreement not
     confirmed, what the content lacks, a segment that does not fit, a span without a word or a reason.
     """
-    authorise(person, item.question.study, "item.decide")
-    require_adjudicator(person, item, "item.decide")
+    refuse_marked(authorise(person, item.question.study, "item.decide"), item, "item.decide")
     with transaction.atomic():
         held = (
-            AdjudicationItem.objects.select_for_update(of=("self",)).select_related("question__study").get(pk=item.pk)
+            AdjudicationItem.objects.select_for_update(of=("self",))
+            .select_related("question__study", "submission_a", "submission_b")
+            .get(pk=item.pk)
         )
         if waiting := waiting_for(held):
             raise Conflict("item", waiting, "Reload the page.")

@@ -36,9 +36,10 @@ def submit_pass(person: Person, assignment: Assignment, revision: int, idempoten
         again = Submission.objects.filter(idempotency_key=idempotency_key).select_related("work").first()
         if again is not None:
             return _repeated(again, person, assignment)
-        work = Pass.objects.filter(assignment=assignment).first()
+        work = Pass.objects.filter(assignment=assignment).select_related("assignment").first()
         if work is None:
             raise BadInput("pass", "nothing has been saved yet", "Answer the question and save, then submit.")
+        work.assignment.question = question
         taken = Assignment.objects.filter(pk=assignment.pk).exclude(state=Assignment.State.SUBMITTED)
         if not taken.update(state=Assignment.State.SUBMITTED):
             raise AlreadySubmitted(what="it has been submitted before, with another key")

@@ -67,8 +67,9 @@ def append(kind: str, payload: Any, scope: str, labels: Sequence[str] = ()) -> R
         link=link,
         recorded_at=recorded_at,
     )
-    # One savepoint, so that a caller who catches an error cannot keep a moved head without its record.
-    with transaction.atomic(using=alias):
+    # Without a savepoint an error here condemns the caller's whole transaction: nobody who catches it can keep a moved
+    # head without its record, nor the change without either.
+    with transaction.atomic(using=alias, savepoint=False):
         moved = Head.objects.using(alias).filter(pk=Head.THE_ONE, seq=head.seq, link=head.link)
         if moved.update(seq=seq, link=link) != 1:
             raise LedgerError("the ledger's head moved under its lock: on SQLite set transaction_mode to IMMEDIATE.")
