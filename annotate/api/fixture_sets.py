@@ -16,7 +16,7 @@ from annotate.api.endpoint import StudyEndpoint, attachment
 from annotate.api.listing import paged, parameters
 from annotate.api.studies import times
 from annotate.models import Fixture, FixtureSet
-from annotate.selectors.fixtures import fixture_sets_visible_to, openings_of
+from annotate.selectors.fixtures import fixture_sets_visible_to, openings_of, require_manifest
 
 
 class FixtureSets(StudyEndpoint):
@@ -66,9 +66,10 @@ class FixtureSetCanonical(FixtureSetEndpoint):
     """The set's manifest as it was hashed."""
 
     def get(self, request: Request, slug: str, pk: int) -> HttpResponse:
-        """Send the bytes whose SHA-256 is the set's digest."""
+        """Send the bytes whose SHA-256 is the set's digest; 403 where they name sources hidden from the person."""
         parameters(request, {})
         found = self.fixture_set()
+        require_manifest(self.person, found)
         return _hashed(bytes(found.canonical), found.digest, f"{found.name}.manifest.json")
 
 

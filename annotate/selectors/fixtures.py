@@ -27,8 +27,9 @@ from annotate.models import (
     SourceVersion,
     Study,
 )
-from annotate.permissions import By, actor_for, allows
+from annotate.permissions import Actor, By, NotAllowed, actor_for, allows, require
 from annotate.selectors.adjudication import settled_content
+from annotate.selectors.sources import versions_visible_to
 from ledger.domain.canonical import digest, parse_canonical
 
 
@@ -62,6 +63,24 @@ def fixture_sets_visible_to(by: By, study: Study) -> QuerySet[FixtureSet]:
     if not allows(actor_for(by, study), "fixture.view"):
         return FixtureSet.objects.none()
     return FixtureSet.objects.filter(study=study).select_related("study", "successor_of", "frozen_by").order_by("-pk")
+
+
+class NamesHiddenSources(NotAllowed):
+    """A set's manifest names every source by title and digest; it is hashed as it is, so nothing can be left out."""
+
+    def __init__(self, action: str, actor: Actor) -> None:
+        super().__init__(action, actor)
+        self.args = (f"“{action}”: the manifest names sources whose labels you do not hold. Ask the study's lead.",)
+
+
+def require_manifest(by: By, fixture_set: FixtureSet) -> None:
+    """Raise NotAllowed unless `by` may see fixtures and knows of every source version that the set names."""
+    actor = actor_for(by, fixture_set.study)
+    require(actor, "fixture.view")
+    named = {source["digest"] for source in parse_canonical(bytes(fixture_set.canonical))["sources"]}
+    seen = versions_visible_to(by).filter(source__study=fixture_set.study, sha256__in=named).order_by()
+    if named - set(seen.values_list("sha256", flat=True)):
+        raise NamesHiddenSources("fixture.view", actor)
 
 
 def openings_of(fixture_set: FixtureSet) -> QuerySet[HeldOutOpening]:

@@ -20,6 +20,7 @@ from annotate.domain.vocabulary import Choice, DisagreementType, Necessity, Reas
 from annotate.models import AdjudicatedResult, AdjudicationItem, Decision, Disagreement, SourceVersion, SpanDecision
 from annotate.permissions import Actor, actor_for
 from annotate.selectors.adjudication import ItemView, item_for, settled_content, suggested_segment, visible_items
+from annotate.selectors.questions import WHOLE_STUDY
 from annotate.selectors.sources import versions_visible_to
 from annotate.services.decide import confirm_agreed, decide
 from annotate.services.settle_item import settle_item
@@ -79,7 +80,8 @@ def adjudicate(request: HttpRequest, pk: int) -> HttpResponse:
     person = asker(request)
     item = get_object_or_404(
         AdjudicationItem.objects.select_related("question__study", "submission_a", "submission_b")
-        .filter(question__study__memberships__person=person)
+        # To an annotator an item that is there would say that the other pass is in; for them there is none.
+        .filter(question__study__memberships__person=person, question__study__memberships__role__in=WHOLE_STUDY)
         .distinct(),
         pk=pk,
     )

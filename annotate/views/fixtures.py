@@ -16,7 +16,13 @@ from django.views.decorators.http import require_GET, require_http_methods
 from annotate.domain.errors import BadInput
 from annotate.models import FixtureSet, Study
 from annotate.permissions import Actor, allows, require
-from annotate.selectors.fixtures import fixture_sets_visible_to, fixture_values, openings_of, survey
+from annotate.selectors.fixtures import (
+    fixture_sets_visible_to,
+    fixture_values,
+    openings_of,
+    require_manifest,
+    survey,
+)
 from annotate.services.freeze_fixtures import freeze_fixtures
 from annotate.views.respond import crumbs, respond
 from annotate.views.study_nav import asker, study_and_actor, study_links
@@ -101,6 +107,7 @@ def fixture_set(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 def manifest(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Send the set's canonical bytes, whose SHA-256 is the set's digest."""
     _, _, found = _one(request, slug, pk)
+    require_manifest(asker(request), found)
     response = HttpResponse(bytes(found.canonical), content_type="application/octet-stream")
     response["Content-Disposition"] = f'attachment; filename="{found.name}.manifest.json"'
     response["Cache-Control"] = "no-store"

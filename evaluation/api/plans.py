@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -13,6 +12,7 @@ from rest_framework.response import Response
 from annotate.api.fields import members, text
 from annotate.api.listing import paged, parameters
 from annotate.api.studies import times
+from annotate.domain.errors import BadInput
 from annotate.permissions import By
 from evaluation.api.endpoint import EvaluationEndpoint, PlanEndpoint
 from evaluation.models import Plan
@@ -39,7 +39,9 @@ class Plans(EvaluationEndpoint):
         body = members(request.data, ["fixture_set", "toml"])
         name = text(body["fixture_set"], "fixture_set", most=80)
         toml = text(body["toml"], "toml", most=MAX_TOML)
-        fixture_set = get_object_or_404(fixture_sets_visible_to(self.person, self.study), name=name)
+        fixture_set = fixture_sets_visible_to(self.person, self.study).filter(name=name).first()
+        if fixture_set is None:
+            raise BadInput("fixture_set", f"there is no set “{name}” in this study", "Name one of its fixture sets.")
         written = write_plan(self.person, fixture_set=fixture_set, toml=toml)
         return _one(self.person, written.pk, status=201)
 
