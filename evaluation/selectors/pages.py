@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 
 from django.db.models import Count, F, Max, Q, QuerySet
@@ -17,8 +16,8 @@ from annotate.selectors import studies
 from annotate.selectors.questions import visible_to as visible_questions
 from evaluation.domain.decision import Decision, decision_from_payload
 from evaluation.models import Attempt, Cell, Plan, Release, Sweep
-from evaluation.services.decide_release import decide_release
 from evaluation.services.result_keys import MANIFEST
+from evaluation.services.results import SweepResults, sweep_results
 from ledger.domain.canonical import parse_canonical
 from ledger.models import Head
 from ledger.selectors.records import results as ledger_results
@@ -132,21 +131,14 @@ def release_of(sweep: Sweep) -> Release | None:
     return Release.objects.filter(sweep=sweep).select_related("signed_by").first()
 
 
-def decision_for(sweep: Sweep, release: Release | None) -> Decision:
-    """Return the decision as it was signed, or as the plan's rule computes it now.
+def decision_for(sweep: Sweep, release: Release | None, results: SweepResults | None = None) -> Decision:
+    """Return the decision as it was signed, or as the plan's rule computed it for the report. Raises NotSealed.
 
-    A computed one is kept per process: sealed results never change, and resampling takes seconds. Raises NotSealed.
+    To show and never to sign: a signature computes it from the sealed results again.
     """
     if release is not None:
         return decision_from_payload(parse_canonical(bytes(release.canonical))["decision"])
-    if sweep.state != Sweep.State.SEALED:
-        return decide_release(sweep)
-    return _computed(sweep.pk, sweep.root, sweep.plan.digest)
-
-
-@lru_cache(maxsize=32)
-def _computed(sweep_id: int, root: str, plan_digest: str) -> Decision:
-    return decide_release(Sweep.objects.select_related("plan__fixture_set", "plan__study").get(pk=sweep_id))
+    return decision_from_payload((results or sweep_results(sweep)).data["decision"])
 
 
 def held_out_openings(fixture_set: FixtureSet) -> QuerySet[HeldOutOpening]:

@@ -10,7 +10,9 @@ from typing import Any
 
 from django.db import transaction
 
+from evaluation.domain.decision import decision_payload
 from evaluation.models import Sweep, SweepReport
+from evaluation.services.decide_release import decision_of
 from evaluation.services.outcome_table import OutcomeTable, Progress, table_of_summaries
 from evaluation.services.problems import NotSealed
 from evaluation.services.result_figures import arm_rows, figure_rows, oracle_rows, targeted_rows
@@ -19,7 +21,7 @@ from evaluation.services.result_rows import view_of
 from ledger.domain.canonical import digest
 
 #: Changes whenever the same outcomes would give another report; reports kept under an older form are computed anew.
-FORM = 1
+FORM = 2
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,9 @@ def compute_results(sweep: Sweep, table: OutcomeTable, *, progress: Progress = l
         "pairs": [],
         "targeted": list(targeted_rows(table)),
         "oracle": list(oracle_rows(table)),
+        # Kept for the pages: deciding reads every outcome, which takes seconds. A signature decides from the sealed
+        # results again.
+        "decision": decision_payload(decision_of(sweep, table)),
     }
     steps = [arm_rows(table), pair_rows(table)]
     total = sum(one.steps for one in steps)

@@ -59,7 +59,7 @@ def results(request: HttpRequest, pk: int) -> HttpResponse:
         return redirect("sweep", sweep.pk)
     report = report_for(request, sweep)
     release = release_of(sweep)
-    decision = decision_for(sweep, release)
+    decision = decision_for(sweep, release, report.results)
     primary = _primary(report)
     blocks = [_block(report, view) for view in report.data["views"]]
     gained, lost = _changed(report, primary["key"])
