@@ -1,7 +1,9 @@
-"""Decide one difference, or confirm everything that was equal: each time a new row, of which the newest is in force."""
+"""Decide differences, or confirm everything that was equal: each time a new row, of which the newest is in force."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
@@ -11,6 +13,7 @@ from annotate.domain.alignment import align
 from annotate.domain.conflicts import Conflict
 from annotate.domain.content import MarkedSpan
 from annotate.domain.content_codec import content_from_payload
+from annotate.domain.disagreements import Difference
 from annotate.domain.edits import base_span, check_choice, check_edit, read_span_edit
 from annotate.domain.errors import BadInput
 from annotate.domain.vocabulary import Choice, DisagreementType, ReasonCode
@@ -25,6 +28,21 @@ from annotate.services.pass_writing import check_spans
 
 _SPAN_KINDS = (DisagreementType.SPAN_BOUNDARY, DisagreementType.SPAN_MISSING, DisagreementType.FORBIDDEN_EVIDENCE)
 MAX_REASON = 5_000
+
+
+@dataclass(frozen=True)
+class NewDecision:
+    """What is decided about one difference; without one (None) it confirms what both passes say alike.
+
+    `value` goes with Choice.EDITED alone (forms: `edits.check_edit`). `where` leads every problem found with it.
+    """
+
+    disagreement: Disagreement | None
+    choice: Choice
+    value: Any = None
+    reason_code: ReasonCode = ReasonCode.OTHER
+    reason: str = ""
+    where: str = ""
 
 
 def decide(
@@ -42,20 +60,7 @@ def decide(
     Raises NotAllowed (own pass included), Conflict where the item is not the newest round or waits for a pass, and
     BadInput: a reason is required where both sides are overridden.
     """
-    actor = _require(person, item)
-    if disagreement.item_id != item.pk:
-        raise BadInput("difference", "it belongs to another item", "Reload the page.")
-    choice, reason_code, reason = _words(choice, reason_code, reason)
-    difference = difference_of(disagreement)
-    check_choice(difference.kind, choice, reason)
-    if choice is not Choice.EDITED and value is not None:
-        raise BadInput("value", f"it was sent with the choice “{choice}”", "Choose “edited”, or send no value.")
-    stored = None
-    if choice is Choice.EDITED:
-        joint = align(submitted_content(item.submission_a), submitted_content(item.submission_b))
-        stored = check_edit(difference, value, [span.name for span in joint.spans])
-        _check_bytes(actor, item, difference.kind, stored, difference)
-    return _append(person, item, disagreement, choice, stored, reason_code, reason)
+    return decide_all(person, item, [NewDecision(disagreement, choice, value, reason_code, reason)])[0]
 
 
 def confirm_agreed(
@@ -65,15 +70,64 @@ def confirm_agreed(
     reason: str = "",
 ) -> Decision:
     """Confirm everything both passes say alike; needed once before an item is settled. Raises as `decide` does."""
-    _require(person, item)
-    _, reason_code, reason = _words(Choice.A, reason_code, reason)
-    return _append(person, item, None, Choice.A, None, reason_code, reason)
+    return decide_all(person, item, [NewDecision(None, Choice.A, None, reason_code, reason)])[0]
 
 
-def _require(person: Person, item: AdjudicationItem) -> Actor:
+def decide_all(person: Person, item: AdjudicationItem, made: Sequence[NewDecision]) -> list[Decision]:
+    """Append decisions in the order given, all or none, with one record each; raises as `decide` does for the first."""
     actor = authorise(person, item.question.study, "item.decide")
     refuse_marked(actor, item, "item.decide")
-    return actor
+    rows = [_row(actor, item, one) for one in made]
+    with transaction.atomic():
+        # The lock gives two adjudicators at one moment two ordinals, in the order they come.
+        held = (
+            AdjudicationItem.objects.select_for_update(of=("self",)).select_related("question__study").get(pk=item.pk)
+        )
+        if waiting := waiting_for(held):
+            raise Conflict("item", waiting, "Reload the page.")
+        last = held.decisions.aggregate(last=Max("ordinal"))["last"] or 0
+        for ordinal, row in enumerate(rows, last + 1):
+            row.item, row.ordinal, row.decided_by = held, ordinal, person
+        Decision.objects.bulk_create(rows)
+        for row in rows:
+            record_in_study(DECISION_MADE, decision_payload(row), held.question)
+    return rows
+
+
+def _row(actor: Actor, item: AdjudicationItem, one: NewDecision) -> Decision:
+    """Return the unsaved row of a decision that was checked; BadInput under `one.where` where it does not fit."""
+    try:
+        choice, reason_code, reason = _words(one.choice, one.reason_code, one.reason)
+        stored = None
+        if one.disagreement is not None:
+            if one.disagreement.item_id != item.pk:
+                raise BadInput("difference", "it belongs to another item", "Reload the page.")
+            stored = _checked_value(actor, item, difference_of(one.disagreement), choice, one.value, reason)
+    except BadInput as problem:
+        if not one.where:
+            raise
+        raise problem.inside(one.where) from problem
+    return Decision(
+        disagreement=one.disagreement,
+        choice=choice,
+        value=value_bytes(stored),
+        reason_code=reason_code,
+        reason=reason,
+    )
+
+
+def _checked_value(
+    actor: Actor, item: AdjudicationItem, difference: Difference, choice: Choice, value: Any, reason: str
+) -> Any:
+    check_choice(difference.kind, choice, reason)
+    if choice is not Choice.EDITED:
+        if value is not None:
+            raise BadInput("value", f"it was sent with the choice “{choice}”", "Choose “edited”, or send no value.")
+        return None
+    joint = align(submitted_content(item.submission_a), submitted_content(item.submission_b))
+    stored = check_edit(difference, value, [span.name for span in joint.spans])
+    _check_bytes(actor, item, difference, stored)
+    return stored
 
 
 def _words(choice: Choice, reason_code: ReasonCode, reason: str) -> tuple[Choice, ReasonCode, str]:
@@ -90,42 +144,11 @@ def _words(choice: Choice, reason_code: ReasonCode, reason: str) -> tuple[Choice
     return choice, reason_code, reason.strip()
 
 
-def _check_bytes(actor: Actor, item: AdjudicationItem, kind: DisagreementType, stored: Any, difference: Any) -> None:
+def _check_bytes(actor: Actor, item: AdjudicationItem, difference: Difference, stored: Any) -> None:
     spans: list[MarkedSpan] = []
-    if kind is DisagreementType.ANSWERABILITY:
+    if difference.kind is DisagreementType.ANSWERABILITY:
         spans = list(content_from_payload(stored).spans)
-    elif kind in _SPAN_KINDS:
+    elif difference.kind in _SPAN_KINDS:
         edit = read_span_edit(stored, base_span(difference))
         spans = [MarkedSpan(edit.version, edit.start, edit.end, difference.subject)]
     check_spans(actor, item.question.study, spans)
-
-
-def _append(
-    person: Person,
-    item: AdjudicationItem,
-    disagreement: Disagreement | None,
-    choice: Choice,
-    value: Any,
-    reason_code: ReasonCode,
-    reason: str,
-) -> Decision:
-    with transaction.atomic():
-        # The lock gives two adjudicators at one moment two ordinals, in the order they come.
-        held = (
-            AdjudicationItem.objects.select_for_update(of=("self",)).select_related("question__study").get(pk=item.pk)
-        )
-        if waiting := waiting_for(held):
-            raise Conflict("item", waiting, "Reload the page.")
-        last = held.decisions.aggregate(last=Max("ordinal"))["last"] or 0
-        decision = Decision.objects.create(
-            item=held,
-            disagreement=disagreement,
-            ordinal=last + 1,
-            choice=choice,
-            value=value_bytes(value),
-            reason_code=reason_code,
-            reason=reason,
-            decided_by=person,
-        )
-        record_in_study(DECISION_MADE, decision_payload(decision), held.question)
-    return decision

@@ -10,13 +10,13 @@ from django.db import transaction
 
 from annotate.domain.content import PassContent
 from annotate.domain.errors import BadInput, BadInputs
-from annotate.domain.vocabulary import Role
+from annotate.domain.vocabulary import Choice, Role
 from annotate.models import AdjudicationItem, Assignment, FixtureSet, Person, Question, SourceVersion, Study
 from annotate.permissions import OPERATOR
 from annotate.selectors.adjudication import difference_of, settled_content, unsettled_items
 from annotate.selectors.passes import content_of, open_assignments_of, submitted_content
 from annotate.services.assign_questions import assign_questions
-from annotate.services.decide import confirm_agreed, decide
+from annotate.services.decide import NewDecision, decide_all
 from annotate.services.freeze_fixtures import freeze_fixtures
 from annotate.services.import_folder import import_folder
 from annotate.services.import_questions import import_questions
@@ -144,16 +144,22 @@ def settle_demo_item(people: DemoPeople, item: AdjudicationItem, made: QuestionD
     """Decide every difference of `item`, confirm the rest and settle it, in one transaction; raises BadInput(s)."""
     rows = list(item.disagreements.order_by("position"))
     sides = orientation(people, item, texts)
-    decisions = sides.decisions([difference_of(row) for row in rows], made.decisions)
+    found = [difference_of(row) for row in rows]
+    decisions = [
+        NewDecision(
+            rows[one.position],
+            one.choice,
+            one.value,
+            one.reason_code,
+            one.reason,
+            where=f"{found[one.position].kind} {sides.subjects(found[one.position])[0]}".strip(),
+        )
+        for one in sides.decisions(found, made.decisions)
+    ]
+    decisions.append(NewDecision(None, Choice.A, None, made.confirm_reason_code, made.confirm_reason))
     by = people.adjudicator
     with transaction.atomic():
-        for one in decisions:
-            try:
-                decide(by, item, rows[one.position], one.choice, one.value, one.reason_code, one.reason)
-            except BadInput as problem:
-                row = rows[one.position]
-                raise problem.inside(f"{row.kind} {sides.subjects(difference_of(row))[0]}".strip()) from problem
-        confirm_agreed(by, item, made.confirm_reason_code, made.confirm_reason)
+        decide_all(by, item, decisions)
         settle_item(by, item, made.segment, sides.necessity(settled_content(item), made.spans))
 
 

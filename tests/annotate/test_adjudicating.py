@@ -20,7 +20,7 @@ from annotate.selectors.adjudication import (
 )
 from annotate.selectors.agreement import agreement_of
 from annotate.selectors.fixtures import result_content
-from annotate.services.decide import confirm_agreed, decide
+from annotate.services.decide import NewDecision, confirm_agreed, decide, decide_all
 from annotate.services.return_pass import return_pass
 from annotate.services.settle_item import settle_item
 from ledger.models import Record
@@ -152,6 +152,30 @@ def test_an_edited_span_is_checked_against_the_bytes():
         decide(desk.adjudicator, item, row, Choice.EDITED, {"start": 0, "end": 900}, ReasonCode.OTHER, "longer")
     decide(desk.adjudicator, item, row, Choice.EDITED, {"start": 0, "end": 36}, ReasonCode.OTHER, "without the stop")
     assert settled_content(item).span("rule").end == 36
+
+
+def test_several_decisions_are_appended_in_order_or_not_at_all():
+    desk, item = opened(answer="30 days", scope="everybody")
+    first, second = item.disagreements.order_by("position")
+    confirmation = NewDecision(None, Choice.A, reason="Looked over.")
+    faulty = [NewDecision(first, Choice.A), NewDecision(second, Choice.REJECT, where="second"), confirmation]
+    with pytest.raises(BadInput, match="overridden") as refusal:
+        decide_all(desk.adjudicator, item, faulty)
+    assert refusal.value.problems[0].where.startswith("second")
+    assert not Decision.objects.exists()
+    made = decide_all(
+        desk.adjudicator, item, [NewDecision(second, Choice.B), NewDecision(first, Choice.A), confirmation]
+    )
+    assert [(row.ordinal, row.disagreement) for row in made] == [(1, second), (2, first), (3, None)]
+    assert list(Decision.objects.order_by("ordinal")) == made
+    records = [record.value for record in Record.objects.filter(kind="decision.made").order_by("seq")]
+    assert [(one["ordinal"], one["difference"], one["reason"]) for one in records] == [
+        (1, second.position, ""),
+        (2, first.position, ""),
+        (3, None, "Looked over."),
+    ]
+    decide(desk.adjudicator, item, first, Choice.B)
+    assert verdicts_of(item)[first.position].choice is Choice.B
 
 
 def test_a_difference_of_another_item_is_refused():

@@ -68,6 +68,17 @@ def test_lead_creates_a_person_who_can_sign_in(client):
 
 
 @pytest.mark.django_db
+def test_person_without_a_password_signs_in_once_one_is_set(client):
+    person = create_person(OPERATOR, make_study(), "ada", password=None)
+    assert not person.has_usable_password()
+    assert not client.login(username="ada", password="")
+    password = random_password()
+    person.set_password(password)
+    person.save(update_fields=["password"])
+    assert client.login(username="ada", password=password)
+
+
+@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("username", "password"),
     [

@@ -1,4 +1,4 @@
-"""Decisions made by rule, to try the loader with: the shipped ones are a person's and may change."""
+"""Decisions made by rule, to try the loader with: the shipped ones are an adjudicator's and may change."""
 
 from __future__ import annotations
 
