@@ -282,7 +282,7 @@ def level(cells: Mapping[str, Any]) -> Difference:
         return difference(cells)
     bounds = "no interval"
     if cells["lower"] is not None and cells["upper"] is not None:
-        bounds = f"[{share(cells['lower'])}, {share(cells['upper'])}]"
+        bounds = f"[{share(cells['lower'])},\u00a0{share(cells['upper'])}]"
     return Difference(share(cells["value"]), bounds, signature(cells), interval_note(cells))
 
 

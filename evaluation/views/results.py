@@ -61,7 +61,7 @@ def results(request: HttpRequest, pk: int) -> HttpResponse:
     release = release_of(sweep)
     decision = decision_for(sweep, release, report.results)
     primary = _primary(report)
-    blocks = [_block(report, view) for view in report.data["views"]]
+    blocks = [_block(report, view) for view in sorted(report.data["views"], key=lambda one: not one["primary"])]
     gained, lost = _changed(report, primary["key"])
     texts = question_texts(asker(request), sweep.plan.study, {name for _, name in (*gained, *lost)})
     context = {

@@ -108,7 +108,7 @@ def interval(cells: Mapping[str, Any]) -> str:
     """Return `[−.27, −.05]`, or why there is none."""
     if cells["lower"] is None or cells["upper"] is None:
         return f"no interval: {cells['reason']}" if cells["reason"] else "no interval"
-    return f"[{signed(cells['lower'])}, {signed(cells['upper'])}]"
+    return f"[{signed(cells['lower'])},\u00a0{signed(cells['upper'])}]"
 
 
 def interval_note(cells: Mapping[str, Any]) -> str:
