@@ -30,7 +30,8 @@ SELECT = """([start, end]) => {
         const node = run.firstChild;
         if (!node) return [run.parentNode, [...run.parentNode.childNodes].indexOf(run) + (closing ? 1 : 0)];
         let units = 0;
-        while (encoder.encode(node.data.slice(0, units)).length < at - first) units += node.data.codePointAt(units) > 0xffff ? 2 : 1;
+        while (encoder.encode(node.data.slice(0, units)).length < at - first)
+          units += node.data.codePointAt(units) > 0xffff ? 2 : 1;
         return [node, units];
       }
     }
