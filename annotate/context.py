@@ -10,7 +10,7 @@ from annotate.selectors.studies import visible_to
 
 
 def page(request: HttpRequest) -> dict[str, Any]:
-    """Return `nav_studies`, the unarchived studies of the person who asks; lazy, so only a drawn page pays for it."""
+    """Return `nav_studies`, the unarchived studies of the person who asks (lazily: only a rendered page pays)."""
     person = getattr(request, "user", None)
     if person is None or not person.is_authenticated:
         return {"nav_studies": []}

@@ -13,7 +13,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("sweeps/<int:pk>/results.csv", result_files.table_file, name="results-table"),
     path("sweeps/<int:pk>/results/<slug:segment>/", results.segment, name="results-segment"),
     re_path(
-        r"^sweeps/(?P<pk>[0-9]+)/results/(?P<segment>[-a-z0-9]+)/support-by-phase\.(?P<kind>svg|csv)$",
+        r"^sweeps/(?P<pk>[0-9]{1,18})/results/(?P<segment>[-a-z0-9]+)/support-by-phase\.(?P<kind>svg|csv)$",
         result_files.chart_file,
         name="results-chart",
     ),

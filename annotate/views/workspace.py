@@ -83,7 +83,7 @@ def _write(
 def _repeated_submit(request: HttpRequest, assignment: Assignment, action: str) -> bool:
     """Whether this is the second half of a double click: the same key already sealed this very pass."""
     key = request.POST.get("idempotency_key", "")
-    if action != "submit" or not key:
+    if action != "submit" or not key.isprintable() or not key:
         return False
     return Submission.objects.filter(
         work__assignment=assignment, idempotency_key=key, submitted_by=asker(request)

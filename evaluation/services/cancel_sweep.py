@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import transaction
 from django.db.models.functions import Now
 
+from annotate.domain.errors import BadInput
 from annotate.permissions import By
 from annotate.services.authorise import authorise
 from evaluation.models import Sweep
@@ -17,9 +18,12 @@ def cancel_sweep(by: By, sweep: Sweep, *, reason: str = "") -> Sweep:
     """Cancel `sweep`: no further cell is taken, and cells in work are thrown away when they end.
 
     Its results are kept unsealed and can carry no release; an opened held-out partition stays counted. Permission
-    `sweep.cancel`. Raises Conflict when it is not running (cancelling twice is one cancellation), NotAllowed.
+    `sweep.cancel`. Raises Conflict when it is not running (cancelling twice is one cancellation), NotAllowed, BadInput
+    for a reason with a NUL, which PostgreSQL stores in no text.
     """
     authorise(by, sweep.plan.study, "sweep.cancel")
+    if "\x00" in reason:
+        raise BadInput("reason", "it holds a NUL character", "Remove it.")
     with transaction.atomic():
         stopped = Sweep.objects.filter(pk=sweep.pk, state=Sweep.State.RUNNING).update(
             state=Sweep.State.CANCELLED, problem=reason, finished_at=Now()

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
+from annotate.domain.errors import BadInput
 from annotate.models import HeldOutOpening, Person
 from annotate.services.authorise import authorise
 from evaluation.domain.decision import Decision, Disposition, decision_payload
@@ -32,9 +33,12 @@ def sign_release(
     form. Permission `release.sign`.
 
     Raises NotSealed, AlreadySigned for a second release of the sweep, ReasonMissing for an override without a reason
-    (or a reason without an override), CannotAccept for accepting under a post-hoc plan, NotAllowed.
+    (or a reason without an override), CannotAccept for accepting under a post-hoc plan, NotAllowed, BadInput for a
+    reason with a NUL, which PostgreSQL stores in no text.
     """
     authorise(by, sweep.plan.study, "release.sign")
+    if "\x00" in override_reason:
+        raise BadInput("override reason", "it holds a NUL character", "Remove it.")
     if found := _signed(sweep, idempotency_key):
         return found
     decision = decide_release(sweep)

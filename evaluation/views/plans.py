@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
@@ -113,7 +113,11 @@ def _write(request: HttpRequest, study: Study, actor: Actor) -> HttpResponse:
     require(actor, "plan.write")
     toml = _text(request)
     name = request.POST.get("fixture_set", "")
-    fixture_set = get_object_or_404(fixture_sets_visible_to(asker(request), study), name=name)
+    # Compared here and not by the database: a name from outside may hold what PostgreSQL takes in no text.
+    fixture_set = next((one for one in fixture_sets_visible_to(asker(request), study) if one.name == name), None)
+    if fixture_set is None:
+        missing = PlanProblem("fixture set", f"There is none called “{name}”.", "Choose one of the list.")
+        return _list(request, study, actor, toml=toml, problems=(missing,), status=422)
     try:
         written = write_plan(asker(request), fixture_set=fixture_set, toml=toml)
     except PlanRefused as refusal:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.db import transaction
 from django.test import Client
-from django.urls import reverse
+from django.urls import NoReverseMatch, reverse
 
 from annotate.models import Assignment
 from evaluation.models import Plan
 from tests.annotate.passes import make_desk
 from tests.annotate.test_permission_matrix import ROWS, _leads_to
 from tests.factories import PASSWORD
+from tests.factories.routes import all_routes, candidates
 from tests.factories.world import World, make_world
 
 pytestmark = pytest.mark.django_db
@@ -129,3 +132,61 @@ def test_a_damaged_row_is_an_error_that_says_nothing_of_the_inside() -> None:
         assert answer.status_code == 500
         assert "zq-inside" not in answer.content.decode()
         assert answer["Content-Security-Policy"].startswith("default-src 'none'")
+
+
+#: With these the reason is the only thing wrong about a form.
+VALID = {"key": "matrixkey", "disposition": "reject", "confirmed": "1", "sure": "1", "reason_code": "wording-only"}
+NASTY = ("\x00", "9" * 5000, "true", "é" * 9000)
+
+
+def test_no_form_breaks_on_hard_input() -> None:
+    """Fill every field of every form with the same hard value and press each of its buttons."""
+    world = make_world()
+    objects, broken, tried = _leads_to(world), [], 0
+    for row in ROWS:
+        if row.api or "POST" not in row.allowed:
+            continue
+        client = Client(raise_request_exception=False)
+        client.force_login(world.person(min(row.allowed["POST"])))
+        url = reverse(row.name, kwargs=objects[row.to])
+        shown = client.get(url).content.decode()
+        names = set(re.findall(r'name="([^"]+)"', shown)) - {"csrfmiddlewaretoken", "viewport"}
+        actions = set(re.findall(r'name="action" value="([^"]+)"', shown)) | {*row.body.values(), ""}
+        for nasty in NASTY:
+            for action in actions:
+                for fields in (dict.fromkeys(names, nasty), {**row.body, **VALID, "reason": nasty}):
+                    with transaction.atomic():
+                        status = client.post(url, {**fields, "action": action}).status_code
+                        transaction.set_rollback(True)
+                    tried += 1
+                    if status >= 500:
+                        broken.append(f"{url} {action} {nasty[:5]!r}")
+    assert broken == [], "\n".join(broken)
+    assert tried > 100
+
+
+def test_no_address_breaks_on_hard_values() -> None:
+    world = make_world(with_sweeps=False)
+    client = Client(raise_request_exception=False)
+    client.force_login(world.person("lead"))
+    hard = ("%00", "a%00b", "9" * 30, "9" * 5000, "%F0%9F%93%8F", "%ff", "..%2f..%2fx", "%0d%0aX-A: b")
+    broken = []
+    for route in all_routes():
+        known = {part: values[0] for part, values in candidates(world, beyond=False).items()}
+        for part in route.holds:
+            marks = {"pk": 777_777} if part == "pk" else {part: "zq-part"}
+            try:
+                pattern = reverse(route.name, kwargs={name: known[name] for name in route.holds} | marks)
+            except NoReverseMatch:
+                continue  # a part that takes one of a few words only
+            for value in hard:
+                url = pattern.replace("777777" if part == "pk" else "zq-part", value)
+                if client.get(url).status_code >= 500:
+                    broken.append(url[:80])
+        query = "&".join(
+            f"{name}=%00{'9' * 400}" for name in ("page", "preset", "version", "after", "limit", "arm", "view")
+        )
+        url = reverse(route.name, kwargs={name: known[name] for name in route.holds})
+        if client.get(f"{url}?{query}").status_code >= 500:
+            broken.append(f"{url}?…")
+    assert broken == [], "\n".join(broken)
