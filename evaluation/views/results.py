@@ -16,6 +16,7 @@ from annotate.views.respond import respond
 from annotate.views.study_nav import asker
 from evaluation.charts import svg
 from evaluation.charts.support_by_phase import PhasePoint, draw
+from evaluation.domain.gates import GateOutcome
 from evaluation.models import Sweep
 from evaluation.selectors.pages import decision_for, question_texts, release_of
 from evaluation.services.results import sweep_results
@@ -50,6 +51,10 @@ class ChartFigure:
     csv_url: str
 
 
+#: What decides comes first on the page.
+_ORDER = (GateOutcome.REJECT, GateOutcome.BLOCKED, GateOutcome.COLLECT_MORE, GateOutcome.ACCEPT)
+
+
 @require_GET
 @page
 def results(request: HttpRequest, pk: int) -> HttpResponse:
@@ -70,8 +75,8 @@ def results(request: HttpRequest, pk: int) -> HttpResponse:
         "said": said(release.disposition if release else decision.disposition),
         "computed": said(decision.disposition),
         "release": release,
-        "readings": [(one, said(one.reading)) for one in decision.readings],
-        "vetoes": decision.vetoes,
+        "readings": [(one, said(one.reading)) for one in sorted(decision.readings, key=lambda one: _ORDER.index(one.reading))],
+        "vetoes": sorted(decision.vetoes, key=lambda veto: not veto.triggered),
         "report": report,
         "primary": primary,
         "budgets": [one for one in blocks if one["view"]["view"] == "budget"],

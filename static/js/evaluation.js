@@ -9,3 +9,9 @@ document.addEventListener("keydown", (event) => {
   link.click();
   event.preventDefault();
 });
+
+// Each drawn source opens at its first support span, else at its first packed interval, a few lines above it.
+for (const source of document.querySelectorAll(".source.drawn")) {
+  const first = source.querySelector(".mark") ?? source.querySelector(".e-packed");
+  if (first) source.scrollTop += first.getBoundingClientRect().top - source.getBoundingClientRect().top - 80;
+}
