@@ -16,7 +16,7 @@ from annotate.views.respond import respond
 from annotate.views.study_nav import asker
 from evaluation.charts import svg
 from evaluation.charts.support_by_phase import PhasePoint, draw
-from evaluation.domain.gates import GateOutcome
+from evaluation.domain.gates import GateOutcome, GateReading
 from evaluation.models import Sweep
 from evaluation.selectors.pages import decision_for, question_texts, release_of
 from evaluation.services.results import sweep_results
@@ -55,6 +55,10 @@ class ChartFigure:
 _ORDER = (GateOutcome.REJECT, GateOutcome.BLOCKED, GateOutcome.COLLECT_MORE, GateOutcome.ACCEPT)
 
 
+def _place(reading: GateReading) -> int:
+    return _ORDER.index(reading.reading)
+
+
 @require_GET
 @page
 def results(request: HttpRequest, pk: int) -> HttpResponse:
@@ -75,7 +79,7 @@ def results(request: HttpRequest, pk: int) -> HttpResponse:
         "said": said(release.disposition if release else decision.disposition),
         "computed": said(decision.disposition),
         "release": release,
-        "readings": [(one, said(one.reading)) for one in sorted(decision.readings, key=lambda one: _ORDER.index(one.reading))],
+        "readings": [(one, said(one.reading)) for one in sorted(decision.readings, key=_place)],
         "vetoes": sorted(decision.vetoes, key=lambda veto: not veto.triggered),
         "report": report,
         "primary": primary,
