@@ -9,7 +9,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
@@ -116,8 +116,7 @@ def _write(request: HttpRequest, study: Study, actor: Actor) -> HttpResponse:
     # Compared here and not by the database: a name from outside may hold what PostgreSQL takes in no text.
     fixture_set = next((one for one in fixture_sets_visible_to(asker(request), study) if one.name == name), None)
     if fixture_set is None:
-        missing = PlanProblem("fixture set", f"There is none called “{name}”.", "Choose one of the list.")
-        return _list(request, study, actor, toml=toml, problems=(missing,), status=422)
+        raise Http404("no such fixture set in this study")
     try:
         written = write_plan(asker(request), fixture_set=fixture_set, toml=toml)
     except PlanRefused as refusal:

@@ -136,7 +136,7 @@ def test_a_damaged_row_is_an_error_that_says_nothing_of_the_inside() -> None:
 
 #: With these the reason is the only thing wrong about a form.
 VALID = {"key": "matrixkey", "disposition": "reject", "confirmed": "1", "sure": "1", "reason_code": "wording-only"}
-NASTY = ("\x00", "9" * 5000, "true", "é" * 9000)
+NASTY = ("\x00", "9" * 5000)
 
 
 def test_no_form_breaks_on_hard_input() -> None:
