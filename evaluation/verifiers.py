@@ -13,7 +13,7 @@ from typing import Any
 from evaluation import records
 from evaluation.models import Attempt, Cell, CellSummary, Plan, Release, Sweep
 from evaluation.services.decide_release import decide_release
-from evaluation.services.result_keys import ANSWER, KINDS, OUTCOME, QUERY
+from evaluation.services.result_keys import ANSWER, KINDS, ORACLE, OUTCOME, QUERY
 from evaluation.services.sign_release import release_canonical
 from ledger import registry
 from ledger.domain.canonical import canonical_bytes, digest
@@ -24,6 +24,7 @@ from ledger.models import Record, Result, Seal
 _RESULT_TEXT = {
     QUERY: ("text", "expected_answer", "scope", "qualification", "missing_text"),
     ANSWER: ("text[]",),
+    ORACLE: ("text[]",),
 }
 
 

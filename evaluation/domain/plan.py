@@ -286,8 +286,15 @@ class Plan:
 
     @property
     def phase_labels(self) -> tuple[PhaseLabel, ...]:
-        """The shared labels in increasing order; empty when only every or targeted phases were asked for."""
+        """The shared labels, increasing; every p/S is one where every phase is asked for and all arms have one stride.
+
+        Empty when the arms share no label: targeted phases only, or every phase of arms with different strides.
+        """
         asked = set(grid(self.phases.grid)) if self.phases.grid else set()
+        strides = {arm.stride for arm in self.arms if arm.stride > 0}
+        if self.phases.every and len(strides) == 1:
+            stride = strides.pop()
+            asked |= {PhaseLabel(Fraction(phase, stride)) for phase in range(1, stride + 1)}
         return tuple(sorted(asked | {PhaseLabel(label) for label in self.phases.labels}))
 
     def arm(self, name: str) -> Arm:

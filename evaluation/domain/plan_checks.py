@@ -15,6 +15,7 @@ from evaluation.domain.plan_words import (
     MetricName,
     Multiplicity,
     PlanPartition,
+    VerdictSource,
 )
 
 ANSWER_METRICS = frozenset(MetricName) - {MetricName.COMPLETE_SUPPORT, MetricName.SINGLE_UNIT_SUPPORT}
@@ -93,8 +94,6 @@ def _phases(plan: Plan) -> Iterator[PlanProblem]:
                     "Lower the overlap or raise the capacity.",
                 )
         return
-    if plan.phases.every and len(strides) == 1:
-        return
     what = "name no phase at all."
     if plan.phases.every:
         what = f"ask for every phase, but the arms' strides differ ({', '.join(map(str, sorted(strides)))})."
@@ -148,6 +147,12 @@ def _gates(plan: Plan) -> Iterator[PlanProblem]:
                 f"{where}.segment",
                 f"reads “{gate.segment}”, which is not in the population.",
                 "Add it to population.segments or drop the gate.",
+            )
+        if gate.verdict_source is not VerdictSource.RUBRIC:
+            yield PlanProblem(
+                f"{where}.verdict_source",
+                f"asks for verdicts by “{gate.verdict_source}”, which no sweep records yet.",
+                f'Write "{VerdictSource.RUBRIC}".',
             )
         yield from _gate_reach(plan, gate, where)
 

@@ -19,6 +19,7 @@ from evaluation.services.fail_cell import fail_cell, failures, give_up
 from evaluation.services.finish_cell import finish_cell
 from evaluation.services.run_cell import CellRefused, run_cell
 from evaluation.services.seal_sweep import seal_if_complete
+from ledger.services import ResultConflict
 
 logger = logging.getLogger(__name__)
 
@@ -72,8 +73,12 @@ def work_on(lease: Lease) -> None:
     try:
         with _Renewal(lease):
             result = run_cell(lease.cell_id)
+        finish_cell(lease, result)
     except CellRefused as refusal:
         fail_cell(lease, str(refusal), final=True)
+    except ResultConflict as conflict:
+        # The same cell came out differently before: no retry can say which of the two is right.
+        fail_cell(lease, f"The cell is not deterministic: {conflict}", final=True)
     except SoftTimeLimitExceeded:
         fail_cell(lease, f"The cell ran longer than {settings.CELERY_TASK_SOFT_TIME_LIMIT} s.")
     except DatabaseError:
@@ -85,8 +90,6 @@ def work_on(lease: Lease) -> None:
     except BaseException:
         give_back(lease)
         raise
-    else:
-        finish_cell(lease, result)
     seal_if_complete(lease.sweep_id)
 
 

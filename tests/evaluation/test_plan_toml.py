@@ -95,11 +95,25 @@ def test_any_changed_setting_changes_the_canonical_bytes() -> None:
         ('kind = "false-assertion-increase"', 'kind = "support-loss"', "gates[5].kind", "this segment has none"),
         ('name = "false-assertions"', 'name = "attribution"', "gates[8].name", "repeats"),
         ('sample = "representative"', 'sample = "both"', "gates[0].sample", "representative, enriched"),
+        (
+            'kind = "support-loss"',
+            'kind = "support-loss"\nverdict_source = "people"',
+            "gates[0].verdict_source",
+            "rubric",
+        ),
     ],
 )
 def test_faulty_setting_is_refused_at_its_place(old: str, new: str, where: str, says: str) -> None:
     found = refused(changed(old, new, count=1))
     assert says in found[where], found
+
+
+def test_every_phase_of_equal_strides_is_shared_by_name() -> None:
+    text = changed("grid = 8", "every = true", changed("overlap = 0\n", "overlap = 60\n", count=1))
+    text = text.replace("capacity = 160\noverlap = 60", "capacity = 180\noverlap = 60")
+    plan = parse_plan(text.replace('factor = "overlap"', 'factor = "combined"'))
+    assert {arm.stride for arm in plan.arms} == {120}
+    assert [label.phase(120) for label in plan.phase_labels] == list(range(1, 121))
 
 
 def test_all_faults_are_told_together_with_their_lines() -> None:

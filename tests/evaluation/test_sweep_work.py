@@ -6,9 +6,10 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models.functions import Now
 from pytest_django.fixtures import Settings
 
@@ -24,7 +25,7 @@ from evaluation.services.seal_sweep import seal_if_complete
 from evaluation.services.start_sweep import start_sweep
 from evaluation.services.work import _Renewal, drain, work_on
 from ledger.models import Record, Result, Seal
-from ledger.services import verify
+from ledger.services import ResultEntry, export_bundle, put_results, verify
 from tests.evaluation.sweeps import small_study, started
 
 pytestmark = pytest.mark.django_db
@@ -222,3 +223,32 @@ def test_a_cell_is_renewed_while_it_is_computed(settings: Settings) -> None:
     assert thief is not None
     assert thief.cell_id != lease.cell_id
     assert Cell.objects.get(pk=lease.cell_id).worker == "w"
+
+
+def test_cell_that_contradicts_a_stored_result_fails_without_ending_the_worker() -> None:
+    sweep = started(key="contradiction")
+    lease = claim("w")
+    assert lease is not None
+    entry = run_cell(lease.cell_id).results[0]
+    with transaction.atomic():
+        put_results(sweep.scope, [ResultEntry(entry.key, entry.kind, {"other": "bytes"})])
+    work_on(lease)
+    cell = Cell.objects.get(pk=lease.cell_id)
+    assert cell.state == Cell.State.FAILED
+    assert "not deterministic" in cell.attempts.get().problem
+    assert drain("w").empty
+
+
+def test_text_free_bundle_holds_no_answer_of_any_oracle(tmp_path: Path) -> None:
+    sweep = sealed()
+    answers = {
+        line
+        for row in Result.objects.filter(scope=sweep.scope, kind__in=["oracle", "answer"])
+        for text in row.value["text"]
+        for line in text.splitlines()
+        if len(line) > 12
+    }
+    assert answers
+    export_bundle(tmp_path / "bundle", text_key=b"sixteen bytes or more")
+    told = "".join(path.read_text() for path in (tmp_path / "bundle").iterdir())
+    assert not [answer for answer in answers if answer in told]
