@@ -11,6 +11,7 @@ from django.test import TestCase
 from django.urls import reverse
 
 from annotate.domain.vocabulary import Role
+from annotate.models import Question
 from evaluation.charts import svg
 from evaluation.charts.support_by_phase import PhasePoint, draw
 from evaluation.selectors.question_trace import question_trace
@@ -114,7 +115,15 @@ class TestResults(TestCase):
         page = self.page("results-segment", "overall")
         for label in ("1/4", "1/2", "3/4", "1/1"):
             assert f'<th scope="row">{label}</th>' in page
-        assert "4/7 = .57" in page
+        phases = [
+            figure
+            for figure in self.report.data["figures"]
+            if (figure["metric"], figure["stage"], figure["sample"]) == ("complete-support", "packed", "representative")
+            and (figure["segment"], figure["view"]) == ("overall", "budget:130")
+        ]
+        assert len(phases) == 8
+        for figure in phases:
+            assert f"{figure['numerator']}/{figure['denominator']} = " in page
         assert "plug-in minimum over 4 distinct phases" in page
         assert "phases permuted per cluster" in page
         assert "When does the desk open on the first Monday of a month?" in page
@@ -176,14 +185,21 @@ class TestQuestion(TestCase):
             lengths = [len(one.content) for one in trace.documents]
             assert all(0 < cut < lengths[i] for i, cuts in enumerate(arm.cuts) for cut in cuts)
             assert all(hit.end <= lengths[hit.document] for hit in arm.hits)
-        assert [arm.lost_after for arm in trace.arms] == ["", "deduplicated"]
 
     def test_page_names_the_stage_of_loss_and_the_reason_of_each_refusal(self) -> None:
-        page = self.page("opening", phase="1/2")
+        # Which question loses its support in packing depends on the tokenizer, which is trained anew with the demo.
+        arms = ["window-48-16", "window-48-0"]
+        question, number, label = next(
+            (key, number, label)
+            for key in Question.objects.filter(study=self.sweep.plan.study).values_list("key", flat=True)
+            for number, label in enumerate(("1/4", "1/2", "3/4", "1/1"), start=1)
+            if "deduplicated" in [arm.lost_after for arm in question_trace(self.sweep, key, arms, label).arms]
+        )
+        page = self.page(question, phase=label)
         assert "Lost in packing: no room under the limit" in page
         assert "refused: over ceiling" in page
         assert "evidence-rubric" in page
-        assert "(2 of 4)" in page
+        assert f"({number} of 4)" in page
 
     def test_drawn_runs_are_gapless_and_marks_stand_where_they_were_marked(self) -> None:
         page = self.page("opening", phase="1/2")
