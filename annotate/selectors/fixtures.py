@@ -12,6 +12,7 @@ from annotate.domain.access import LabelledRange, hidden_ranges, touches_hidden
 from annotate.domain.content import MarkedSpan, PassContent
 from annotate.domain.content_codec import content_from_payload
 from annotate.domain.errors import BadInput
+from annotate.domain.fixture import fixture_spans
 from annotate.domain.partition import Placed, group_crossings
 from annotate.domain.pass_check import problems
 from annotate.domain.spans import ByteSpan
@@ -29,7 +30,7 @@ from annotate.models import (
 )
 from annotate.permissions import Actor, By, NotAllowed, actor_for, allows, require
 from annotate.selectors.adjudication import settled_content
-from annotate.selectors.sources import versions_visible_to
+from annotate.selectors.sources import hidden_from, versions_visible_to
 from ledger.domain.canonical import digest, parse_canonical
 
 
@@ -91,6 +92,30 @@ def openings_of(fixture_set: FixtureSet) -> QuerySet[HeldOutOpening]:
 def fixture_values(fixture_set: FixtureSet) -> list[dict[str, Any]]:
     """Return the set's fixtures as parsed canonical values, by id (see domain.fixture.fixture_payload)."""
     return [parse_canonical(bytes(row.canonical)) for row in fixture_set.fixtures.order_by("fixture_id")]
+
+
+def readable_fixture_values(by: By, fixture_set: FixtureSet) -> list[dict[str, Any]]:
+    """Return `fixture_values` with `readable`: whether `by` may read every byte the fixture's answer rests on.
+
+    An answer says what its evidence says, so where it is False the contract, the spans and the cluster's name are
+    blanked. Four queries, whatever the number of fixtures.
+    """
+    clearance = actor_for(by, fixture_set.study).clearance
+    versions = versions_visible_to(by).filter(source__study=fixture_set.study)
+    hidden = {version.sha256: hidden_from(version, clearance) for version in versions}
+    documents = {version.source.document_id for version in versions}
+    values = fixture_values(fixture_set)
+    for value in values:
+        value["readable"] = all(
+            span["version"] in hidden
+            and not touches_hidden(ByteSpan(span["start"], span["end"]), hidden[span["version"]])
+            for span in (*fixture_spans(value), *value["forbidden"])
+        )
+        if not value["readable"]:
+            value |= {"expected_answer": "", "scope": "", "qualification": "", "missing_text": ""}
+        if value["cluster"] not in documents:
+            value["cluster"] = ""
+    return values
 
 
 def version_by_digest(versions: Iterable[SourceVersion]) -> dict[str, SourceVersion]:

@@ -18,8 +18,8 @@ from annotate.models import FixtureSet, Study
 from annotate.permissions import Actor, allows, require
 from annotate.selectors.fixtures import (
     fixture_sets_visible_to,
-    fixture_values,
     openings_of,
+    readable_fixture_values,
     require_manifest,
     survey,
 )
@@ -89,7 +89,7 @@ def fixture_set(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "study": study,
         "study_links": study_links(actor, study, "fixtures"),
         "set": found,
-        "rows": fixture_values(found),
+        "rows": readable_fixture_values(asker(request), found),
         "digests": dict(found.fixtures.values_list("fixture_id", "digest")),
         "openings": openings_of(found),
         "crumbs": crumbs(

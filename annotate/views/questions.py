@@ -8,12 +8,14 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
+from django.db.models import Exists, OuterRef, Value
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from annotate.domain.errors import BadInput
-from annotate.models import Study
+from annotate.domain.vocabulary import Role
+from annotate.models import Assignment, Study
 from annotate.permissions import Actor, allows, require
 from annotate.selectors.questions import visible_to, with_progress
 from annotate.services.import_questions import import_questions
@@ -52,7 +54,11 @@ def questions(request: HttpRequest, slug: str) -> HttpResponse:
 def _list(
     request: HttpRequest, study: Study, actor: Actor, form: ImportQuestionsForm, *, status: int = 200, **extra: Any
 ) -> HttpResponse:
-    rows = with_progress(visible_to(asker(request)).filter(study=study)).order_by("key", "pk")
+    mine = Assignment.objects.filter(question=OuterRef("pk"), annotator=asker(request))
+    # Segment, sample and progress hint at the answer or at the other pass: not for whoever marks the question, unless
+    # they are the lead who wrote it.
+    blind = Value(False) if Role.LEAD in actor.roles else Exists(mine)
+    rows = with_progress(visible_to(asker(request)).filter(study=study)).annotate(blind=blind).order_by("key", "pk")
     context = {
         "study": study,
         "study_links": study_links(actor, study, "questions"),

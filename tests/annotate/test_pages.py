@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
-from annotate.domain.vocabulary import Role
+from annotate.domain.content import MarkedSpan
+from annotate.domain.vocabulary import DependencyType, Role, Segment, SpanLabel
 from annotate.models import Assignment, Question, SourceVersion
 from annotate.selectors.passes import content_of
+from annotate.services.freeze_fixtures import freeze_fixtures
+from annotate.services.settled_import import settle_imported
 from tests.annotate.passes import Desk, make_desk
-from tests.factories import make_member, make_person, make_question
+from tests.factories import make_member, make_person, make_question, make_source_version
 
 pytestmark = pytest.mark.django_db
 
@@ -202,8 +207,6 @@ def test_adjudication_by_the_wrong_person_is_refused() -> None:
 
 
 def test_source_import_refused_names_file_and_byte() -> None:
-    from django.core.files.uploadedfile import SimpleUploadedFile
-
     desk = make_desk()
     url, client = reverse("sources", args=[desk.study.slug]), client_of(desk.lead)
     before = SourceVersion.objects.count()
@@ -225,8 +228,6 @@ def test_source_import_refused_names_file_and_byte() -> None:
 
 
 def test_restricted_range_is_offsets_without_text() -> None:
-    from tests.factories import make_source_version
-
     desk = make_desk()
     secret = make_source_version(desk.study, "Open part. The secret part.", access_ranges=[(11, 27, ["finance"])])
     page = reverse("source", args=[desk.study.slug, secret.pk])
@@ -257,3 +258,37 @@ def test_lists_cost_the_same_queries_at_one_and_three_rows(rows: int, django_ass
         assert client.get(reverse("questions", args=[desk.study.slug])).status_code == 200
     with django_assert_max_num_queries(14):  # type: ignore[operator]
         assert client.get(reverse("sources", args=[desk.study.slug])).status_code == 200
+
+
+def test_fixture_page_blanks_the_answer_of_evidence_the_reader_may_not_read() -> None:
+    desk = make_desk("Open. Paid secretly.", reader_labels=["finance"])
+    lead = make_member(desk.study, Role.LEAD, clearance=["finance"])
+    version = make_source_version(
+        desk.study, "Bonus: 900 euros.", document_id="bonus", access_labels=["finance"], version_label="v1"
+    )
+    content = desk.content(
+        answer="900 euros.",
+        dependency=DependencyType.NONE,
+        spans=(MarkedSpan(version.sha256, 0, 17, "rule", SpanLabel.RULE),),
+        sets=(("rule",),),
+    )
+    with transaction.atomic():
+        settle_imported(lead, desk.question, content, Segment.NUMBER_AND_SCOPE)
+    found = freeze_fixtures(lead, desk.study, "one")
+    url = reverse("fixture-set", args=[desk.study.slug, found.pk])
+    assert "900 euros." in client_of(lead).get(url).content.decode()
+    body = client_of(make_member(desk.study, Role.OBSERVER)).get(url).content.decode()
+    assert "900 euros." not in body
+    assert "bonus" not in body
+    assert "your labels do not cover" in body
+
+
+def test_questions_page_hides_the_segment_from_who_marks_the_question() -> None:
+    desk = make_desk(segment=Segment.CROSS_REFERENCE)
+    make_member(desk.study, Role.OBSERVER, person=desk.one)
+    url = reverse("questions", args=[desk.study.slug])
+    body = client_of(desk.one).get(url).content.decode()
+    assert "yours to mark" in body
+    assert "Cross reference" not in body
+    assert "of 2 passes" not in body
+    assert "Cross reference" in client_of(desk.lead).get(url).content.decode()
