@@ -18,6 +18,7 @@ from annotate.domain.disagreements import differences
 from annotate.domain.errors import BadInput
 from annotate.domain.import_formats.questions_toml import QuestionEntry, parse_questions_toml
 from annotate.domain.necessity import check_necessity, check_segment
+from annotate.domain.partition import document_clusters
 from annotate.domain.pass_check import check_complete
 from annotate.domain.settle import Verdict, settle
 from annotate.domain.vocabulary import DisagreementType, Partition, Sample, Segment
@@ -25,10 +26,13 @@ from evaluation.demo import FOLDER
 from evaluation.demo.decision_files import QuestionDecisions, read_decisions
 from evaluation.demo.orientation import Orientation
 from evaluation.demo.texts import Texts
+from evaluation.domain.plan_toml import parse_plan
 from tests.evaluation.demo_folder import contents_of, entries_of, texts_of
 
 # The draw was made among the questions there were then; those added since follow their groups.
 DRAWN_AMONG = 108
+# Those of the pilot run; the rest came after it, on documents of their own.
+PILOT = 118
 SIX = [segment for segment in Segment if segment is not Segment.UNCLASSIFIED]
 DRILL = "drill-three-working-days-late"
 
@@ -107,9 +111,31 @@ def test_partition_is_the_declared_draw() -> None:
     assert sorted(development) == sorted(drawn)
 
 
-def test_readme_counts_the_partition() -> None:
+def documents_of(content: PassContent) -> set[str]:
+    return {texts().place(span.version)[0] for span in content.spans}
+
+
+def test_questions_added_after_the_pilot_share_no_document_with_the_others() -> None:
+    first = {question.key for question in questions()[:PILOT]}
+    assert len(questions()) - PILOT == 36
+    assert all(question.partition is Partition.HELD_OUT for question in questions()[PILOT:])
+    for contents in passes():
+        old: set[str] = set()
+        new: set[str] = set()
+        for key, content in contents.items():
+            found = documents_of(content)
+            assert key in first or len(found) == (1 if content.contract.answerable else 0), key
+            (old if key in first else new).update(found)
+        assert len(new) == 10
+        assert not old & new
+
+
+def test_readme_counts_files_and_partition() -> None:
     counts = Counter(question.partition for question in questions())
     said = " ".join((FOLDER / "README.md").read_text("utf-8").split())
+    files = [path for path in (FOLDER / "corpus").iterdir() if path.name != ".gitattributes"]
+    assert f"| {len(files)} files, " in said
+    assert f"{len(questions())} questions that people ask" in said
     assert f"Of {len(questions())} questions {counts[Partition.DEVELOPMENT]} are for development" in said
     assert f"and {counts[Partition.HELD_OUT]} are held out" in said
 
@@ -152,6 +178,23 @@ def test_segments_are_large_enough_after_adjudication() -> None:
     counts = Counter(decisions()[question.key].segment for question in frozen)
     assert set(counts) == set(SIX)
     assert min(counts.values()) >= 12, counts
+
+
+def test_held_out_questions_fall_into_the_clusters_the_plan_asks_for() -> None:
+    plan = parse_plan((FOLDER.parent / "plans" / "demo.toml").read_text("utf-8"))
+    frozen = [question for question in questions() if not decisions()[question.key].leave_out]
+    documents: dict[str, set[str]] = {}
+    for question in frozen:
+        _, content = settled(question.key)
+        members = {name for support in content.sets for name in support}
+        documents[question.key] = {texts().place(s.version)[0] for s in content.spans if s.name in members}
+    # Joined over both partitions, as freezing does; a control's document is another question's too.
+    cluster = document_clusters(documents)
+    asked = [question.key for question in frozen if question.partition is Partition.HELD_OUT]
+    clusters = {cluster[document] for key in asked for document in documents[key]}
+    assert len(clusters) > 2 * plan.statistics.minimum_clusters
+    said = " ".join((FOLDER / "README.md").read_text("utf-8").split())
+    assert f"The {len(asked)} frozen held-out questions now fall into {len(clusters)} clusters" in said
 
 
 def test_decisions_give_reasons() -> None:
