@@ -25,7 +25,7 @@ ATTRIBUTES = frozenset(
 )
 _NAMESPACE = re.compile(r"\{[^}]*\}")
 _VARIABLE = re.compile(r"var\((--[a-z-]+)\)")
-_TOKEN = re.compile(r"(--[a-z-]+):\s*([^;]+);")
+_TOKEN = re.compile(r"(--[a-z-]+):\s*(?:light-dark\((#[0-9a-f]+),[^;]*|([^;]+));")
 
 
 @dataclass(frozen=True)
@@ -79,4 +79,4 @@ def _light_theme() -> dict[str, str]:
     if not path:
         raise FileNotFoundError("static/css/tokens.css is missing: a chart's colours are defined there.")
     first_block = Path(str(path)).read_text(encoding="utf-8").split("}", 1)[0]
-    return dict(_TOKEN.findall(first_block))
+    return {name: light or plain for name, light, plain in _TOKEN.findall(first_block)}
