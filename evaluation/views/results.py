@@ -16,7 +16,8 @@ from annotate.views.respond import respond
 from annotate.views.study_nav import asker
 from evaluation.charts import svg
 from evaluation.charts.support_by_phase import PhasePoint, draw
-from evaluation.domain.gates import GateOutcome, GateReading
+from evaluation.domain.decision import Decision
+from evaluation.domain.gates import GateOutcome
 from evaluation.models import Sweep
 from evaluation.selectors.pages import decision_for, question_texts, release_of
 from evaluation.services.results import sweep_results
@@ -51,12 +52,15 @@ class ChartFigure:
     csv_url: str
 
 
-#: What decides comes first on the page.
-_ORDER = (GateOutcome.REJECT, GateOutcome.BLOCKED, GateOutcome.COLLECT_MORE, GateOutcome.ACCEPT)
-
-
-def _place(reading: GateReading) -> int:
-    return _ORDER.index(reading.reading)
+def _deciding(decision: Decision) -> dict[str, Any]:
+    """Return what decided (triggered vetoes, rejecting and blocked gates) apart from what did not."""
+    strong = (GateOutcome.REJECT, GateOutcome.BLOCKED)
+    return {
+        "deciding_gates": [(one, said(one.reading)) for one in decision.readings if one.reading in strong],
+        "other_gates": [(one, said(one.reading)) for one in decision.readings if one.reading not in strong],
+        "deciding_vetoes": [veto for veto in decision.vetoes if veto.triggered],
+        "other_vetoes": [veto for veto in decision.vetoes if not veto.triggered],
+    }
 
 
 @require_GET
@@ -79,8 +83,7 @@ def results(request: HttpRequest, pk: int) -> HttpResponse:
         "said": said(release.disposition if release else decision.disposition),
         "computed": said(decision.disposition),
         "release": release,
-        "readings": [(one, said(one.reading)) for one in sorted(decision.readings, key=_place)],
-        "vetoes": sorted(decision.vetoes, key=lambda veto: not veto.triggered),
+        **_deciding(decision),
         "report": report,
         "primary": primary,
         "budgets": [one for one in blocks if one["view"]["view"] == "budget"],
