@@ -131,6 +131,8 @@ if environment.flag("CUTLINE_BEHIND_PROXY", False, "1 trusts X-Forwarded-Proto f
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
 DATA_UPLOAD_MAX_MEMORY_SIZE = 32 * 1024 * 1024
+# A pass of 5,000 spans sends a label, a name and its sets for each; the bytes are what is limited.
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 100_000
 FILE_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 
 LANGUAGE_CODE = "en"

@@ -8,10 +8,10 @@ was left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from annotate.domain.errors import BadInput
+from annotate.domain.errors import BadInput, shown
 from annotate.domain.spans import ByteSpan, check_span
 
 #: A label is one word, so that a list of labels reads unambiguously in a form, a TOML file and a ledger record.
@@ -42,13 +42,13 @@ class TextPart:
 
 def check_labels(values: object, where: str = "labels") -> frozenset[str]:
     """Return access labels as a set; raises BadInput for anything but a list of single words."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise BadInput(where, f"{values!r} is no list of labels", 'Write a list, for example ["hr", "finance"].')
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise BadInput(where, f"{shown(values)} is no list of labels", 'Write a list, for example ["hr", "finance"].')
     labels = list(values)
     for label in labels:
         if not isinstance(label, str) or not LABEL.fullmatch(label):
             raise BadInput(
-                where, f"{label!r} is no label", "Use one word of up to 60 letters, digits and . : / + - signs."
+                where, f"{shown(label)} is no label", "Use one word of up to 60 letters, digits and . : / + - signs."
             )
     return frozenset(labels)
 

@@ -9,7 +9,7 @@ from typing import Any
 from annotate.domain.content import MarkedSpan
 from annotate.domain.content_codec import content_from_payload, content_payload, span_from_payload
 from annotate.domain.disagreements import Difference
-from annotate.domain.errors import BadInput
+from annotate.domain.errors import BadInput, shown
 from annotate.domain.vocabulary import Choice, DependencyType, DisagreementType, MissingBehaviour, SpanLabel
 
 _SPAN_KINDS = (DisagreementType.SPAN_BOUNDARY, DisagreementType.SPAN_MISSING, DisagreementType.FORBIDDEN_EVIDENCE)
@@ -101,7 +101,7 @@ def _text(value: object, required: bool) -> str:
 def _word(value: object, words: type[DependencyType] | type[SpanLabel] | type[MissingBehaviour]) -> str:
     allowed = [word.value for word in words]
     if not isinstance(value, str) or value not in allowed:
-        raise BadInput("value", f"is {value!r}", f"Use one of {', '.join(allowed)}.")
+        raise BadInput("value", f"is {shown(value)}", f"Use one of {', '.join(allowed)}.")
     return str(value)
 
 
@@ -115,8 +115,8 @@ def _members(value: object, known: frozenset[str]) -> list[str]:
     if not isinstance(value, list | tuple) or not value:
         raise BadInput("value", "it is no set of spans", "Name at least one span; reject the set to have none.")
     for name in value:
-        if name not in known:
-            raise BadInput("value", f"there is no span called {name!r}", f"Use {', '.join(sorted(known))}.")
+        if not isinstance(name, str) or name not in known:
+            raise BadInput("value", f"there is no span called {shown(name)}", f"Use {', '.join(sorted(known))}.")
     return list(dict.fromkeys(value))
 
 

@@ -6,7 +6,15 @@ exit code 2. Nothing has been written when one of these is raised.
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Sequence
+
+_SHORT = reprlib.Repr(maxlevel=3, maxlist=4, maxdict=4, maxstring=120, maxother=120, maxlong=40)
+
+
+def shown(value: object) -> str:
+    """Return a value as a message names it: its repr, cut where it is long or deep, since what is wrong may be huge."""
+    return _SHORT.repr(value)
 
 
 class BadInput(ValueError):

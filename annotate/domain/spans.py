@@ -6,9 +6,10 @@ compared byte for byte and never normalised, so a match found in valid UTF-8 alw
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from annotate.domain.errors import EncodingRefused, SpanError
+from annotate.domain.errors import EncodingRefused, SpanError, shown
 
 _SHOWN_BYTES = 120
 _SHOWN_PLACES = 5
@@ -97,8 +98,13 @@ def occurrences(content: bytes, quote: bytes) -> list[int]:
     return places
 
 
-def locate_quote(content: bytes, quote: bytes | str, occurrence: int | None = None) -> ByteSpan:
+def locate_quote(
+    content: bytes, quote: bytes | str, occurrence: int | None = None, hidden: Sequence[ByteSpan] = ()
+) -> ByteSpan:
     """Return where `quote` stands in `content`; `occurrence` counts from 1 and may be left out for a unique quote.
+
+    For a reader from whom `hidden` bytes are kept, no place that touches them counts: what is said of a quote that
+    stands only there is what is said of one that stands nowhere, or a guess could be confirmed.
 
     Raises SpanError, which names how often the quote occurs, when it is empty, absent, not unique or too few.
     """
@@ -108,7 +114,11 @@ def locate_quote(content: bytes, quote: bytes | str, occurrence: int | None = No
         raise SpanError("quote", "it is empty", "Copy at least one character of the source.")
     if occurrence is not None and (isinstance(occurrence, bool) or not isinstance(occurrence, int) or occurrence < 1):
         raise SpanError(where, f"{occurrence!r} is no occurrence", "Occurrences are whole numbers counted from 1.")
-    places = occurrences(content, wanted)
+    places = [
+        place
+        for place in occurrences(content, wanted)
+        if not any(place < span.end and span.start < place + len(wanted) for span in hidden)
+    ]
     if not places:
         raise SpanError(
             where, "it does not occur in the text", "Copy it exactly, with its blanks, line ends and accents."
@@ -201,7 +211,7 @@ def check_size(length: int, where: str, max_bytes: int) -> None:
 def _whole(value: object, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise SpanError(
-            f"span {name}", f"{value!r} is a {type(value).__name__}, not an offset", "Offsets are whole bytes."
+            f"span {name}", f"{shown(value)} is a {type(value).__name__}, not an offset", "Offsets are whole bytes."
         )
     return value
 

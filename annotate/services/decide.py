@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Max
 
 from annotate.domain.alignment import align
 from annotate.domain.conflicts import Conflict
@@ -74,7 +73,10 @@ def confirm_agreed(
 
 
 def decide_all(person: Person, item: AdjudicationItem, made: Sequence[NewDecision]) -> list[Decision]:
-    """Append decisions in the order given, all or none, with one record each; raises as `decide` does for the first."""
+    """Append decisions in the order given, all or none, with one record each; raises as `decide` does for the first.
+
+    The same by the same person as what is in force is not decided again: the decision there is, is returned.
+    """
     actor = authorise(person, item.question.study, "item.decide")
     refuse_marked(actor, item, "item.decide")
     rows = [_row(actor, item, one) for one in made]
@@ -85,13 +87,30 @@ def decide_all(person: Person, item: AdjudicationItem, made: Sequence[NewDecisio
         )
         if waiting := waiting_for(held):
             raise Conflict("item", waiting, "Reload the page.")
-        last = held.decisions.aggregate(last=Max("ordinal"))["last"] or 0
-        for ordinal, row in enumerate(rows, last + 1):
-            row.item, row.ordinal, row.decided_by = held, ordinal, person
-        Decision.objects.bulk_create(rows)
+        earlier = list(held.decisions.order_by("ordinal"))
+        in_force = {row.disagreement_id: row for row in earlier}
+        ordinal = earlier[-1].ordinal if earlier else 0
+        new, standing = [], []
         for row in rows:
+            row.item, row.decided_by = held, person
+            before = in_force.get(row.disagreement_id)
+            if before is None or not _repeats(before, row):
+                ordinal += 1
+                row.ordinal = ordinal
+                in_force[row.disagreement_id] = row
+                new.append(row)
+            standing.append(in_force[row.disagreement_id])
+        Decision.objects.bulk_create(new)
+        for row in new:
             record_in_study(DECISION_MADE, decision_payload(row), held.question)
-    return rows
+    return standing
+
+
+def _repeats(before: Decision, row: Decision) -> bool:
+    """Whether the same person decides the same again, as the second half of a double click does."""
+    told = ("decided_by_id", "choice", "reason_code", "reason")
+    same = all(getattr(before, name) == getattr(row, name) for name in told)
+    return same and bytes(before.value) == bytes(row.value)
 
 
 def _row(actor: Actor, item: AdjudicationItem, one: NewDecision) -> Decision:

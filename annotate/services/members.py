@@ -29,6 +29,8 @@ def create_person(by: By, study: Study, username: str, *, display_name: str = ""
     Raises NotAllowed, and BadInput for a user name in use or unusable and a password the site's rules refuse.
     """
     authorise(by, study, "member.manage")
+    # As the sign-in form reads it, or nobody could ever type it there.
+    username = Person.normalize_username(username)
     where = f"person “{username}”"
     person = Person(username=username, display_name=display_name)
     problems = []

@@ -8,6 +8,7 @@ from django.db import transaction
 
 from annotate.domain.content import AnswerContract, PassContent
 from annotate.domain.content_codec import contract_from_payload, contract_payload
+from annotate.domain.errors import BadInput, shown
 from annotate.domain.vocabulary import SpanLabel
 from annotate.models import Assignment, ContractRevision, Mark, Pass, Person, SupportSetRevision
 from annotate.selectors.passes import pass_content
@@ -39,6 +40,8 @@ def save_pass(
         had, have = _marks(before), _marks(content)
         changed = [span for span in content.spans if had.get(span.name) != have[span.name]]
         gone = [name for name, mark in had.items() if have.get(name) != mark]
+        if unknown := sorted(set(quotes or {}) - have.keys()):
+            raise BadInput(f"quote “{shown(unknown[0])}”", "there is no span of this name", "Send quotes of its spans.")
         quoted = [span for span in content.spans if span.name in (quotes or {}) and span not in changed]
         versions = writing.check_spans(actor, assignment.question.study, [*changed, *quoted], quotes)
         same = not changed and not gone and before.sets == content.sets and before.contract == content.contract

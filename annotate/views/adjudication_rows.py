@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from django.http import QueryDict
 
 from annotate.domain.content import PassContent
-from annotate.domain.errors import BadInput
+from annotate.domain.import_formats.fields import parse_json
 from annotate.domain.vocabulary import DependencyType, DisagreementType, MissingBehaviour, ReasonCode, SpanLabel
 from annotate.selectors.adjudication import DecisionView, DifferenceView, ItemView
+from annotate.views.workspace_form import whole_number
 
 _SPANS = (DisagreementType.SPAN_BOUNDARY, DisagreementType.SPAN_MISSING, DisagreementType.FORBIDDEN_EVIDENCE)
 _SETS = (DisagreementType.SET_MEMBERSHIP, DisagreementType.SET_MISSING)
@@ -91,20 +91,14 @@ def edited_value(kind: DisagreementType, post: QueryDict) -> Any:
     if kind in _SPANS:
         numbers = {}
         for name in ("start", "end"):
-            raw = post.get(name, "").strip()
-            if not raw.isascii() or not raw.isdigit() or len(raw) > 12:
-                raise BadInput(name, f"{raw!r} is not a whole number", "Write an offset in bytes.")
-            numbers[name] = int(raw)
+            numbers[name] = whole_number(post.get(name, "").strip(), name)
         return numbers
     if kind in _SETS:
         return post.get("value", "").replace(",", " ").split()
     if kind is DisagreementType.MISSING_BEHAVIOUR:
         return {"behaviour": post.get("behaviour", ""), "text": post.get("value", "").replace("\r\n", "\n").strip()}
     if kind is DisagreementType.ANSWERABILITY:
-        try:
-            return json.loads(post.get("value", ""))
-        except (ValueError, RecursionError) as error:
-            raise BadInput("value", "it is no JSON", "Write a whole pass as JSON, or choose a side.") from error
+        return parse_json(post.get("value", "").encode(), "value")
     return post.get("value", "").replace("\r\n", "\n").strip()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
@@ -14,6 +15,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from annotate.domain.errors import BadInput
+from annotate.domain.spans import check_size
 from annotate.domain.vocabulary import Role
 from annotate.models import Assignment, Study
 from annotate.permissions import Actor, allows, require
@@ -44,6 +46,7 @@ def questions(request: HttpRequest, slug: str) -> HttpResponse:
         return _list(request, study, actor, form, status=422)
     upload = form.cleaned_data["file"]
     try:
+        check_size(upload.size, upload.name, settings.MAX_SOURCE_BYTES)
         written = import_questions(asker(request), study, upload.read(), upload.name)
     except BadInput as refusal:
         return _list(request, study, actor, form, refusal=refusal, status=422)

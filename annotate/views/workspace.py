@@ -12,6 +12,7 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
+from annotate.domain.access import touches_hidden
 from annotate.domain.conflicts import Conflict, StaleRevision
 from annotate.domain.content import PassContent
 from annotate.domain.errors import BadInput
@@ -114,8 +115,9 @@ def _act(
         return form.without_span(edited, argument)
     if verb == "add-set":
         return replace(edited, sets=(*edited.sets, ()))
-    if verb == "remove-set" and argument.isdigit():
-        return replace(edited, sets=tuple(s for i, s in enumerate(edited.sets) if i != int(argument)))
+    if verb == "remove-set":
+        gone = form.whole_number(argument, "action")
+        return replace(edited, sets=tuple(s for i, s in enumerate(edited.sets) if i != gone))
     if verb in {"save", "submit"}:
         # A set nobody filled is no alternative; it only was an open card.
         return replace(edited, sets=tuple(s for s in edited.sets if s)) if verb == "submit" else edited
@@ -123,14 +125,13 @@ def _act(
 
 
 def _located(new: form.NewSpan, version: SourceVersion, actor: Actor) -> ByteSpan:
-    content = bytes(version.content)
-    if new.start is not None:
-        span = check_span(content, new.start, new.end)
-    else:
-        span = locate_quote(content, new.quote, new.occurrence)
-    if any(span.start < hidden.end and hidden.start < span.end for hidden in hidden_from(version, actor.clearance)):
+    content, hidden = bytes(version.content), hidden_from(version, actor.clearance)
+    if new.start is None or new.end is None:
+        return locate_quote(content, new.quote, new.occurrence, hidden)
+    # Before the bytes are looked at: what is wrong with a span may name the characters around it.
+    if touches_hidden(ByteSpan(new.start, new.end), hidden):
         raise BadInput("new span", "it touches a range that you may not read", "Mark text that is shown to you.")
-    return span
+    return check_span(content, new.start, new.end)
 
 
 def _chosen(request: HttpRequest, versions: list[SourceVersion]) -> SourceVersion | None:
@@ -171,7 +172,7 @@ def _page(
         "behaviours": ContractRevision._meta.get_field("missing_behaviour").choices,
         "set_cards": [{"index": i, "letter": letter} for i, letter in enumerate(letters)],
         "set_choices": [{"index": i, "letter": letter} for i, letter in enumerate(letters)] or [_first_set()],
-        "spans": _span_rows(content, versions, letters),
+        "spans": _span_rows(content, versions, actor, letters),
         "new": extra.pop("new", _BLANK),
         "preview": extra.pop("preview", None),
         "crumbs": crumbs(("Home", reverse("home")), (assignment.question.key, "")),
@@ -184,14 +185,20 @@ def _first_set() -> dict[str, Any]:
     return {"index": 0, "letter": "A (new)"}
 
 
-def _span_rows(content: PassContent, versions: list[SourceVersion], letters: list[str]) -> list[dict[str, Any]]:
+def _span_rows(
+    content: PassContent, versions: list[SourceVersion], actor: Actor, letters: list[str]
+) -> list[dict[str, Any]]:
     by_digest = {version.sha256: version for version in versions}
     texts: dict[str, bytes] = {}
+    hidden: dict[str, tuple[ByteSpan, ...]] = {}
     rows = []
     for span in content.spans:
         version = by_digest.get(span.version)
         if version is not None and span.version not in texts:
             texts[span.version] = bytes(version.content)
+            hidden[span.version] = hidden_from(version, actor.clearance)
+        # A label may have been taken from the person since they marked it.
+        readable = version is not None and not touches_hidden(ByteSpan(span.start, span.end), hidden[span.version])
         inside = [i for i, members in enumerate(content.sets) if span.name in members]
         rows.append(
             {
@@ -200,7 +207,7 @@ def _span_rows(content: PassContent, versions: list[SourceVersion], letters: lis
                 "start": span.start,
                 "end": span.end,
                 "title": version.source.title if version else "a source you may no longer read",
-                "quote": texts[span.version][span.start : span.end].decode() if version else "",
+                "quote": texts[span.version][span.start : span.end].decode() if readable else "",
                 "letters": " ".join(letters[i] for i in inside),
                 "css": set_css(inside[0]) if inside else "",
                 "forbidden": span.name in content.forbidden,

@@ -7,16 +7,21 @@ i) for i below `set_count`; `new_*` for the span about to be marked.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from django.http import QueryDict
 
 from annotate.domain.content import AnswerContract, MarkedSpan, PassContent
-from annotate.domain.errors import BadInput
+from annotate.domain.errors import BadInput, shown
+from annotate.domain.pass_check import set_name
 from annotate.domain.vocabulary import DependencyType, MissingBehaviour, SpanLabel
+from annotate.services.pass_writing import MAX_SETS
 
 _ANSWERABLE = {"": None, "yes": True, "no": False}
-MAX_SETS = 26
+_WHOLE = re.compile(r"-?[0-9]{1,12}")
+#: What every database holds in an integer column.
+MAX_REVISION = 999_999_999
 
 
 @dataclass(frozen=True)
@@ -41,21 +46,26 @@ def _word[W: (DependencyType, MissingBehaviour, SpanLabel)](kind: type[W], value
         raise BadInput(where, f"{value!r} is not one of the words for it", f"Use one of: {allowed}.") from error
 
 
-def _integer(post: QueryDict, name: str, *, least: int = 0) -> int | None:
-    raw = post.get(name, "").strip()
-    if not raw:
-        return None
-    if not raw.isascii() or not raw.lstrip("-").isdigit() or len(raw) > 12:
-        raise BadInput(name, f"{raw!r} is not a whole number", "Write an offset in bytes, for example 38.")
+def whole_number(raw: str, where: str, *, least: int = 0, most: int = 10**12) -> int:
+    """Return the number that ASCII digits (with a minus before them) write; raises BadInput for any other text."""
+    if not _WHOLE.fullmatch(raw):
+        raise BadInput(where, f"{shown(raw)} is not a whole number", "Write digits only, for example 38.")
     value = int(raw)
     if value < least:
-        raise BadInput(name, f"{value} is below {least}", f"The smallest value here is {least}.")
+        raise BadInput(where, f"{value} is below {least}", f"The smallest value here is {least}.")
+    if value > most:
+        raise BadInput(where, f"{value} is above {most}", f"The largest value here is {most}.")
     return value
+
+
+def _integer(post: QueryDict, name: str, *, least: int = 0, most: int = 10**12) -> int | None:
+    raw = post.get(name, "").strip()
+    return whole_number(raw, name, least=least, most=most) if raw else None
 
 
 def revision(post: QueryDict) -> int:
     """Return the revision the form was made from; raises BadInput when it is missing."""
-    value = _integer(post, "revision")
+    value = _integer(post, "revision", most=MAX_REVISION)
     if value is None:
         raise BadInput(
             "revision", "the form does not say which revision it edits", "Reload the page and send it again."
@@ -101,15 +111,13 @@ def content(post: QueryDict, current: PassContent) -> PassContent:
         renamed[span.name] = name
         spans.append(replace(span, name=name, label=label))
     known = set(renamed)
-    count = min(_integer(post, "set_count") or 0, MAX_SETS)
+    count = _integer(post, "set_count", most=MAX_SETS) or 0
     sets: list[tuple[str, ...]] = []
     for index in range(count):
         members = post.getlist(f"set:{index}")
         for name in members:
             if name not in known:
-                raise BadInput(
-                    f"set {chr(65 + index)}", f"there is no span called {name!r}", "Mark it first, or untick it."
-                )
+                raise BadInput(set_name(index), f"there is no span called {name!r}", "Mark it first, or untick it.")
         sets.append(tuple(renamed[span.name] for span in current.spans if span.name in members))
     forbidden = tuple(renamed[name] for name in post.getlist("forbidden") if name in known)
     return PassContent(contract(post), tuple(spans), tuple(sets), forbidden)
@@ -123,7 +131,6 @@ def new_span(post: QueryDict, version: str) -> NewSpan:
         raise BadInput("new span", "only one of start and end is given", "Write both, or neither and an exact quote.")
     if start is None and not quote:
         raise BadInput("new span", "nothing is selected", "Select text, or write an exact quote, or start and end.")
-    target = post.get("new_set", "")
     return NewSpan(
         version=version,
         label=_word(SpanLabel, post.get("new_label", "rule"), "label"),
@@ -132,7 +139,7 @@ def new_span(post: QueryDict, version: str) -> NewSpan:
         occurrence=_integer(post, "new_occurrence", least=1),
         start=start,
         end=end,
-        target_set=int(target) if target.isdigit() and int(target) < MAX_SETS else None,
+        target_set=_integer(post, "new_set", most=MAX_SETS - 1),
     )
 
 

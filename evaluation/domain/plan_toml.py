@@ -30,6 +30,10 @@ def parse_plan(toml_text: str, known: KnownNames | None = None) -> Plan:
         line = int(found[1]) if found else 0
         problem = PlanProblem("plan", f"is not TOML: {error}.", "Mend the syntax at this place.", line)
         raise PlanRefused((problem,)) from error
+    except (ValueError, RecursionError) as error:
+        # What tomllib lets through: a number Python will not read, and arrays without end.
+        problem = PlanProblem("plan", "is not TOML: it nests too deeply or holds too long a number.", "Mend it.")
+        raise PlanRefused((problem,)) from error
     try:
         return plan_from_payload(data, known)
     except PlanRefused as refusal:

@@ -91,7 +91,7 @@ def _content(row, **changes):
         (lambda d: Disagreement.objects.filter(item__round=1, position=1).delete(), "row.differs"),
         (lambda d: Decision.objects.filter(ordinal=1).update(choice="b"), "row.differs"),
         (lambda d: Decision.objects.filter(ordinal=1).update(reason="other"), "row.differs"),
-        (lambda d: Decision.objects.filter(ordinal=4).delete(), "row.missing"),
+        (lambda d: Decision.objects.filter(ordinal=3).delete(), "row.missing"),
         (lambda d: SpanDecision.objects.update(necessity="topical"), "row.differs"),
         (lambda d: SpanDecision.objects.update(necessity="topical"), "fixture.result"),
         (lambda d: AdjudicatedResult.objects.filter(ordinal=1).update(segment="joint-evidence"), "row.differs"),

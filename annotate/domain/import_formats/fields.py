@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, NoReturn
 
 from annotate.domain.access import check_labels
-from annotate.domain.errors import BadInput, BadInputs
+from annotate.domain.errors import BadInput, BadInputs, shown
 from annotate.domain.spans import decode_utf8_or_refuse
 
 #: Identifiers that stand in addresses and files: letters, digits and . _ - after a letter or digit.
@@ -20,6 +20,8 @@ IDENTIFIER = re.compile(r"[^\W_][\w.-]{0,119}")
 SLUG = re.compile(r"[a-zA-Z0-9][-a-zA-Z0-9_]{0,119}")
 #: A language tag; at most 20 characters fit the store.
 LOCALE = re.compile(r"(?=.{2,20}\Z)[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
+
+_BYTE_ORDER_MARK = "\ufeff"
 
 
 class Fields:
@@ -50,7 +52,7 @@ class Fields:
             return default
         value = self._table[name]
         if not isinstance(value, str):
-            self.problem(name, f"{value!r} is no text", "Put it between quotation marks.")
+            self.problem(name, f"{shown(value)} is no text", "Put it between quotation marks.")
         elif required and not (value if nul else value.strip()):
             self.problem(name, "it is empty", "Write at least one character.")
         elif "\0" in value and not nul:
@@ -94,7 +96,7 @@ class Fields:
                 return datetime.date.fromisoformat(value)
             except ValueError:
                 pass
-        self.problem(name, f"{value!r} is no date", "Write one such as 2026-10-21.")
+        self.problem(name, f"{shown(value)} is no date", "Write one such as 2026-10-21.")
         return None
 
     def flag(self, name: str, *, default: bool = False) -> bool:
@@ -103,7 +105,7 @@ class Fields:
             return default
         value = self._table[name]
         if not isinstance(value, bool):
-            self.problem(name, f"{value!r} is neither true nor false", "Write true or false.")
+            self.problem(name, f"{shown(value)} is neither true nor false", "Write true or false.")
             return default
         return value
 
@@ -142,7 +144,7 @@ class Fields:
             return None
         value = self._table[name]
         if isinstance(value, bool) or not isinstance(value, int):
-            self.problem(name, f"{value!r} is no whole number", "Write a whole number.")
+            self.problem(name, f"{shown(value)} is no whole number", "Write a whole number.")
             return None
         return value
 
@@ -161,22 +163,46 @@ def raise_all(where: str, problems: list[BadInput]) -> None:
 
 
 def parse_toml(data: bytes, where: str) -> dict[str, Any]:
-    """Return a TOML document; raises BadInput with the place of the first mistake."""
-    text = decode_utf8_or_refuse(data, where)
+    """Return a TOML document (a byte order mark before it is left out); raises BadInput with the first mistake's place.
+
+    A number beyond 64 bits is one, as TOML says: no store holds it, and Python would not even print it.
+    """
+    text = decode_utf8_or_refuse(data, where).removeprefix(_BYTE_ORDER_MARK)
     try:
-        return tomllib.loads(text)
+        document = tomllib.loads(text)
     except ValueError as error:
         # Also a number too long to read, which tomllib lets through as a plain ValueError.
         raise BadInput(where, f"it is no TOML: {error}", "Mend the line named.") from error
     except RecursionError as error:
         raise BadInput(where, "it is nested too deeply", "Flatten it.") from error
+    _refuse_wide_numbers(document, where)
+    return document
+
+
+def _refuse_wide_numbers(document: dict[str, Any], where: str) -> None:
+    # Not by recursion: dotted keys nest a table deeper than the stack.
+    waiting: list[tuple[str, Any]] = [(where, document)]
+    while waiting:
+        place, value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += ((f"{where}, {name}", item) for name, item in value.items())
+        elif isinstance(value, list):
+            waiting += ((place, item) for item in value)
+        elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise BadInput(place, "a number stands there that 64 bits do not hold", "Write a smaller one.")
 
 
 def parse_json(data: bytes, where: str) -> Any:
-    """Return a JSON value; raises BadInput for anything RFC 8259 leaves open: doubled members, NaN, infinities."""
-    text = decode_utf8_or_refuse(data, where)
+    """Return a JSON value (a byte order mark before it is left out).
+
+    Raises BadInput for anything RFC 8259 leaves open: doubled members, NaN, infinities, halves of surrogate pairs.
+    """
+    text = decode_utf8_or_refuse(data, where).removeprefix(_BYTE_ORDER_MARK)
     try:
-        return json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+        value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+        # Only an escape can write half a pair, the text itself is UTF-8.
+        json.dumps(value, ensure_ascii=False).encode()
+        return value
     except json.JSONDecodeError as error:
         raise BadInput(
             f"{where}, line {error.lineno}, column {error.colno}",
@@ -187,6 +213,8 @@ def parse_json(data: bytes, where: str) -> Any:
         raise BadInput(where, str(error), "Keep one and remove the other.") from error
     except RecursionError as error:
         raise BadInput(where, "it is nested too deeply", "Flatten it.") from error
+    except UnicodeEncodeError as error:
+        raise BadInput(where, "it holds half a character (a lone surrogate)", "Write whole characters.") from error
     except ValueError as error:
         raise BadInput(where, f"it is no JSON: {error}", "Mend it.") from error
 

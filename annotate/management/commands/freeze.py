@@ -8,6 +8,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotate.domain.errors import BadInput
+from annotate.domain.spans import decode_utf8_or_refuse
 from annotate.management.commands.import_questions import read_file
 from annotate.management.study_command import StudyCommand
 from annotate.models import FixtureSet, Study
@@ -35,7 +36,7 @@ class Command(StudyCommand):
         """Freeze and print the set's digest."""
         keys = None
         if options["questions"] is not None:
-            text = read_file(options["questions"]).decode("utf-8", "replace")
+            text = decode_utf8_or_refuse(read_file(options["questions"]), str(options["questions"]))
             keys = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
         predecessor = set_called(study, options["successor_of"]) if options["successor_of"] else None
         frozen = freeze_fixtures(by, study, options["name"], keys, successor_of=predecessor)
