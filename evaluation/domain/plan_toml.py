@@ -9,13 +9,21 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
+from annotate.domain.errors import BadInput
+from annotate.domain.import_formats.fields import refuse_wide_numbers
 from evaluation.domain.plan import Plan
 from evaluation.domain.plan_checks import plan_problems
 from evaluation.domain.plan_schema import KnownNames, PlanProblem, PlanRefused, Reader, payload_of
 
-_HEADER = re.compile(r"\s*(\[\[?)\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?\Z")
+MAX_CHARACTERS = 500_000
+"""Longer texts are no plan a person reviews."""
+
+# Blanks beside the name are stripped afterwards: three ways to match one blank take cubic time on a line of blanks.
+_HEADER = re.compile(r"\s*(\[\[?)([^\]]+)\]\]?\s*(?:#.*)?\Z")
 _KEY = re.compile(r"\s*([A-Za-z0-9_-]+)\s*=")
 _SYNTAX_LINE = re.compile(r"at line (\d+)")
+# A plan's paths have two parts; tomllib's time grows with the square of a key's parts.
+_LONG_PATH = re.compile(r"""(?<![\w.-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){32}""")
 
 
 def parse_plan(toml_text: str, known: KnownNames | None = None) -> Plan:
@@ -23,13 +31,19 @@ def parse_plan(toml_text: str, known: KnownNames | None = None) -> Plan:
 
     `known` holds the plug-in names that exist in this installation.
     """
+    _refuse_endless(toml_text)
     try:
         data = tomllib.loads(toml_text, parse_float=Decimal)
+        refuse_wide_numbers(data, "plan")
     except tomllib.TOMLDecodeError as error:
         found = _SYNTAX_LINE.search(str(error))
         line = int(found[1]) if found else 0
         problem = PlanProblem("plan", f"is not TOML: {error}.", "Mend the syntax at this place.", line)
         raise PlanRefused((problem,)) from error
+    except BadInput as error:
+        raise PlanRefused(
+            (PlanProblem(error.where, f"is no number a plan can hold: {error.what}.", error.mend),)
+        ) from error
     except (ValueError, RecursionError) as error:
         # What tomllib lets through: a number Python will not read, and arrays without end.
         problem = PlanProblem("plan", "is not TOML: it nests too deeply or holds too long a number.", "Mend it.")
@@ -41,6 +55,16 @@ def parse_plan(toml_text: str, known: KnownNames | None = None) -> Plan:
         raise PlanRefused(
             tuple(replace(problem, line=_line_of(problem.where, lines)) for problem in refusal.problems)
         ) from None
+
+
+def _refuse_endless(toml_text: str) -> None:
+    """Refuse what would take minutes to read before anything could be said about it."""
+    if len(toml_text) > MAX_CHARACTERS:
+        what = f"has {len(toml_text):,} characters."
+        raise PlanRefused((PlanProblem("plan", what, f"At most {MAX_CHARACTERS:,} are read."),))
+    if found := _LONG_PATH.search(toml_text):
+        line = toml_text.count("\n", 0, found.start()) + 1
+        raise PlanRefused((PlanProblem("plan", "holds a name of more than 32 parts.", "Shorten it.", line),))
 
 
 def plan_from_payload(data: object, known: KnownNames | None = None) -> Plan:
@@ -106,7 +130,7 @@ def _lines(text: str) -> dict[str, int]:
             continue
         header = _HEADER.match(line)
         if header and "=" not in header[2]:
-            prefix = header[2].replace('"', "").replace(" ", "")
+            prefix = header[2].strip().replace('"', "").replace(" ", "")
             if header[1] == "[[":
                 counts[prefix] = counts.get(prefix, -1) + 1
                 places.setdefault(prefix, number)

@@ -174,3 +174,11 @@ def test_round_trip_holds_for_any_text(text: str, tolerance: object, words: list
     payload["gates"][0]["tolerance"] = str(tolerance)
     plan: Plan = plan_from_payload(payload)
     assert parse_plan(plan_to_toml(plan)) == plan
+
+
+@pytest.mark.parametrize("value", ["0x" + "f" * 5_000, "9" * 5_000, "[" * 100_000, "[{a = 0x8000000000000000}]"])
+def test_plan_with_a_value_no_plan_can_hold(value: str) -> None:
+    for name in ("name", "capacity", "arms", "unknown"):
+        with pytest.raises(PlanRefused) as refused:
+            parse_plan(f"{name} = {value}")
+        assert all(len(str(problem)) < 1_000 for problem in refused.value.problems)

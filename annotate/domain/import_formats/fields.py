@@ -175,11 +175,12 @@ def parse_toml(data: bytes, where: str) -> dict[str, Any]:
         raise BadInput(where, f"it is no TOML: {error}", "Mend the line named.") from error
     except RecursionError as error:
         raise BadInput(where, "it is nested too deeply", "Flatten it.") from error
-    _refuse_wide_numbers(document, where)
+    refuse_wide_numbers(document, where)
     return document
 
 
-def _refuse_wide_numbers(document: dict[str, Any], where: str) -> None:
+def refuse_wide_numbers(document: dict[str, Any], where: str) -> None:
+    """Raise BadInput where parsed TOML holds a whole number that 64 bits do not."""
     # Not by recursion: dotted keys nest a table deeper than the stack.
     waiting: list[tuple[str, Any]] = [(where, document)]
     while waiting:
