@@ -48,9 +48,18 @@ def test_toml_number_at_the_edge_of_64_bits() -> None:
 
 
 def test_toml_nested_deeper_than_the_stack() -> None:
-    deep = b"key = {" + b"a." * 20_000 + b"b = 1}\n"
-    with pytest.raises(BadInput):
-        parse_questions_toml(b"[[question]]\n" + deep)
+    for deep in (b"[" * 100_000, b"{a = " * 100_000):
+        with pytest.raises(BadInput):
+            parse_questions_toml(b"[[question]]\nkey = " + deep)
+
+
+@pytest.mark.parametrize("part", [b"a.", b"a . ", b'"a b".', b"'a'. "])
+def test_toml_name_of_endless_parts(part: bytes) -> None:
+    for name in (part * 100_000 + b"b = 1", b"[" + part * 100_000 + b"b]", b"key = {" + part * 100_000 + b"b = 1}"):
+        with pytest.raises(BadInput, match=r"line 2: a dotted name of more than 64 parts"):
+            parse_questions_toml(b"[[question]]\n" + name)
+    dotted = b'text = "' + part.replace(b'"', b"") * 40 + b'"\n'
+    assert parse_questions_toml(QUESTION.replace(b'text = "What?"\n', dotted))[0].key == "one"
 
 
 def test_message_about_a_huge_value_stays_short() -> None:
