@@ -8,7 +8,7 @@ not integers are decimal strings of shortest form ("0.1", never "0.10"), so that
 
 from __future__ import annotations
 
-import string
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -43,6 +43,8 @@ from evaluation.domain.plan_words import (
 
 LABEL_PARTS = frozenset({"rank", "title", "citation"})
 """What a unit's label in the prompt may be made of."""
+
+_BRACES = re.compile(r"\{[^{}]*\}|[{}]")
 
 DecimalText = NewType("DecimalText", str)
 """A decimal number in its shortest plain notation, e.g. "0.1", "12", "-0.05"."""
@@ -80,7 +82,7 @@ class Budget:
     """
 
     tokenizer: str = setting(filled=True)
-    evidence_tokens: tuple[int, ...] = setting(at_least=1, filled=True)
+    evidence_tokens: tuple[int, ...] = setting(at_least=1, filled=True, most=50)
     primary_evidence_tokens: int = setting(at_least=1)
     instruction_tokens: int = setting(at_least=0)
     output_tokens: int = setting(at_least=0)
@@ -99,15 +101,13 @@ class Budget:
                 f"is {self.primary_evidence_tokens}, which is none of the ceilings.",
                 f"Use one of {', '.join(map(str, self.evidence_tokens))}.",
             )
-        try:
-            used = {name for _, name, _, _ in string.Formatter().parse(self.label_format) if name is not None}
-        except ValueError as error:
-            yield ("label_format", f"is not a format: {error}.", "Double the braces meant as text.")
-            return
-        unknown = sorted(used - LABEL_PARTS)
-        if unknown:
-            known = ", ".join(f"{{{name}}}" for name in sorted(LABEL_PARTS))
-            yield ("label_format", f"asks for the unknown part {{{unknown[0]}}}.", f"A label may hold {known}.")
+        known = {f"{{{name}}}" for name in LABEL_PARTS}
+        # Not str.format's language: a label is filled in by plain replacement, so `{rank:>3}` would stand as it is.
+        for part in _BRACES.findall(self.label_format):
+            if part not in known:
+                what = f"asks for the unknown part {part}." if len(part) > 1 else f"has a “{part}” outside a part."
+                yield ("label_format", what, f"A label may hold {', '.join(sorted(known))} and no other braces.")
+                return
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Retrieval:
     k1: DecimalText = setting(default=DecimalText("1.5"), at_least=0)
     b: DecimalText = setting(default=DecimalText("0.75"), at_least=0, at_most=1)
     analyser: str = setting(default="words", known="analysers")
-    stop_words: tuple[str, ...] = setting(default=())
+    stop_words: tuple[str, ...] = setting(default=(), most=10_000)
     tie_rule: TieRule = setting(default=TieRule.SCORE_SOURCE_START)
 
 
@@ -129,7 +129,7 @@ class Generation:
 
     generator: str = setting(known="generators")
     abstention_threshold: DecimalText = setting(default=DecimalText("0.5"), at_least=0, at_most=1)
-    repeats: int = setting(default=1, at_least=1)
+    repeats: int = setting(default=1, at_least=1, at_most=1000)
 
     @property
     def answers(self) -> bool:
@@ -145,8 +145,8 @@ class PhaseRule:
     the annotated spans (listed apart, never in averages or minima); `every` takes every phase of an arm.
     """
 
-    grid: int = setting(default=0, at_least=0)
-    labels: tuple[Fraction, ...] = setting(default=())
+    grid: int = setting(default=0, at_least=0, at_most=1000)
+    labels: tuple[Fraction, ...] = setting(default=(), most=1000)
     targeted: bool = setting(default=False)
     every: bool = setting(default=False)
 
@@ -265,12 +265,12 @@ class Plan:
     retrieval: Retrieval = setting()
     generation: Generation = setting()
     phases: PhaseRule = setting()
-    arms: tuple[Arm, ...] = setting(filled=True)
+    arms: tuple[Arm, ...] = setting(filled=True, most=50)
     metrics: tuple[MetricName, ...] = setting(filled=True)
     statistics: StatisticsRule = setting()
     decision: DecisionRule = setting()
     edge_policy: EdgePolicy = setting(default=EdgePolicy.KEEP_SHORTER)
-    gates: tuple[Gate, ...] = setting(default=())
+    gates: tuple[Gate, ...] = setting(default=(), most=200)
     vetoes: Vetoes = setting(default=Vetoes())
     resources: Resources = setting(default=Resources())
 

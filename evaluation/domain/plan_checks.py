@@ -18,14 +18,33 @@ from evaluation.domain.plan_words import (
     VerdictSource,
 )
 
+MAX_RUNS = 20_000
+"""Index builds × repeats of one sweep, at most: a week of computing, and far beyond what any comparison needs."""
+
 ANSWER_METRICS = frozenset(MetricName) - {MetricName.COMPLETE_SUPPORT, MetricName.SINGLE_UNIT_SUPPORT}
 """Metrics that need a generator."""
 
 
 def plan_problems(plan: Plan) -> tuple[PlanProblem, ...]:
     """Return every cross-setting fault of a plan whose settings are sound one by one; empty when it can be locked."""
+    if too_much := tuple(_size(plan)):
+        # The other rules walk the phases, which is what there are too many of.
+        return too_much
     checks = (_arms, _phases, _budget, _answers, _gates, _decision)
     return tuple(problem for check in checks for problem in check(plan))
+
+
+def _size(plan: Plan) -> Iterator[PlanProblem]:
+    labels = plan.phases.grid + len(plan.phases.labels)
+    strides = [max(arm.stride, 1) for arm in plan.arms]
+    phases = sum(stride if plan.phases.every else min(labels, stride) for stride in strides)
+    runs = phases * plan.generation.repeats
+    if runs > MAX_RUNS:
+        yield PlanProblem(
+            "phases",
+            f"ask for up to {runs:,} runs over all arms, phases and repeats; at most {MAX_RUNS:,} are started.",
+            "Ask for a grid instead of every phase, for fewer repeats, or write several plans.",
+        )
 
 
 def changed_factors(arm: Arm, baseline: Arm) -> tuple[Factor, ...]:

@@ -16,7 +16,10 @@ from fractions import Fraction
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}\Z")
-FRACTION = re.compile(r"(\d{1,9})(?:/(\d{1,9}))?\Z")
+LARGEST = 1_000_000_000
+"""Whole numbers without a bound of their own end here: beyond, databases and arrays overflow, and nothing is meant."""
+
+FRACTION = re.compile(r"([0-9]{1,9})(?:/([0-9]{1,9}))?\Z")
 
 
 @dataclass(frozen=True)
@@ -63,11 +66,12 @@ def setting(
     name: bool = False,
     known: str = "",
     none: str = "",
+    most: int | None = None,
 ) -> Any:
     """Describe one setting of a plan.
 
     `filled` forbids blank text and empty lists, `name` demands a plain name, `known` is the field of `KnownNames` the
-    value must be in, `none` the word that stands for None.
+    value must be in, `none` the word that stands for None, `most` how many items a list may have.
     """
     rules = {
         "at_least": at_least,
@@ -78,6 +82,7 @@ def setting(
         "name": name,
         "known": known,
         "none": none,
+        "most": most,
     }
     if default is MISSING:
         return field(metadata=rules)
@@ -165,6 +170,9 @@ class Reader:
             return ()
         if rules["filled"] and not data:
             self.refuse(where, "is empty.", "Name at least one.")
+        if rules["most"] is not None and len(data) > rules["most"]:
+            self.refuse(where, f"has {len(data)} items.", f"Name at most {rules['most']}.")
+            return ()
         items = tuple(self.value(hint, item, f"{where}[{index}]", rules) for index, item in enumerate(data))
         seen: dict[Any, int] = {}
         for index, item in enumerate(items):
@@ -182,6 +190,8 @@ class Reader:
         if isinstance(data, bool) or not isinstance(data, int):
             self.refuse(where, f"is {_said(data)}, not a whole number.", f"Write {_range(rules, 'a whole number')}.")
             return None
+        if rules["at_most"] is None:
+            rules = {**rules, "at_most": LARGEST}
         return data if self._within(Decimal(data), where, rules) else None
 
     def _text(self, data: object, where: str, rules: Any) -> str | None:
@@ -246,7 +256,7 @@ class Reader:
         }
         if all(rules[bound] is None or test(Decimal(rules[bound])) for bound, test in tests.items()):
             return True
-        self.refuse(where, f"is {number}.", f"Write {_range(rules, 'a number')}.")
+        self.refuse(where, f"is {_said(number)}.", f"Write {_range(rules, 'a number')}.")
         return False
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import stat
 from collections.abc import Sequence
 from importlib.metadata import version as package_version
 from pathlib import Path
@@ -21,6 +23,9 @@ SHIPPED_DIGEST_PATH = SHIPPED_PATH.with_suffix(".sha256")
 
 #: Above this share of tokens asked for, reading all offsets in one call is cheaper than asking one by one.
 BULK_SHARE = 8
+
+#: The largest tokenizers in use are some tens of megabytes.
+MAX_BYTES = 256 * 1024 * 1024
 
 
 class TokenizerUnavailable(ValueError):
@@ -116,12 +121,13 @@ def load_tokenizer(reference: str = SHIPPED) -> HuggingFaceTokenizer:
             )
         return HuggingFaceTokenizer(definition, SHIPPED, SHIPPED_PATH.name)
     path = Path(reference)
-    if path.is_dir():
+    # os.path.isdir says False where Path.is_dir raises: for a NUL, and for a name too long for the file system.
+    if os.path.isdir(path):
         path = path / "tokenizer.json"
     definition = _read(path, reference)
     try:
         json.loads(definition)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise TokenizerUnavailable(
             f"tokenizer {reference!r}: {path} is not JSON ({error}); it must be a Hugging Face tokenizer.json"
         ) from error
@@ -130,9 +136,19 @@ def load_tokenizer(reference: str = SHIPPED) -> HuggingFaceTokenizer:
 
 def _read(path: Path, reference: str) -> bytes:
     try:
-        return path.read_bytes()
-    except OSError as error:
-        raise TokenizerUnavailable(
-            f"tokenizer {reference!r} cannot be loaded: {path}: {error.strerror}. Name the shipped one "
-            f"({SHIPPED!r}), a path to a tokenizer.json, or a folder that contains one."
-        ) from error
+        # Looked at before it is opened: opening a pipe waits for a writer, and a device has no end.
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            problem = "it is no regular file"
+        elif found.st_size > MAX_BYTES:
+            problem = f"it has {found.st_size:,} bytes, at most {MAX_BYTES:,} are read"
+        else:
+            return path.read_bytes()
+    except (OSError, ValueError) as error:
+        problem = error.strerror or "" if isinstance(error, OSError) else str(error)
+    shown = reference if len(reference) <= 200 else reference[:200] + "…"
+    place = str(path) if len(str(path)) <= 200 else str(path)[:200] + "…"
+    raise TokenizerUnavailable(
+        f"tokenizer {shown!r} cannot be loaded: {place!r}: {problem}. Name the shipped one "
+        f"({SHIPPED!r}), a path to a tokenizer.json, or a folder that contains one."
+    )
