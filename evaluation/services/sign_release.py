@@ -13,7 +13,7 @@ from evaluation.domain.decision import Decision, Disposition, decision_payload
 from evaluation.models import Release, Sweep
 from evaluation.records import RELEASE_SIGNED, release_payload
 from evaluation.services.decide_release import decide_release
-from evaluation.services.problems import AlreadySigned, CannotAccept, ReasonMissing
+from evaluation.services.problems import AlreadySigned, CannotAccept, Conflict, ReasonMissing
 from ledger.domain.canonical import canonical_bytes, digest
 from ledger.services import append
 
@@ -32,9 +32,9 @@ def sign_release(
     override and needs `override_reason`. The disposition is computed here from the sealed results, never taken from a
     form. Permission `release.sign`.
 
-    Raises NotSealed, AlreadySigned for a second release of the sweep, ReasonMissing for an override without a reason
-    (or a reason without an override), CannotAccept for accepting under a post-hoc plan, NotAllowed, BadInput for a
-    reason with a NUL, which PostgreSQL stores in no text.
+    Raises NotSealed, AlreadySigned for a second release of the sweep, Conflict for a key that signed another sweep's,
+    ReasonMissing for an override without a reason (or a reason without an override), CannotAccept for accepting under
+    a post-hoc plan, NotAllowed, BadInput for a reason with a NUL, which PostgreSQL stores in no text.
     """
     authorise(by, sweep.plan.study, "release.sign")
     if "\x00" in override_reason:
@@ -70,6 +70,8 @@ def _signed(sweep: Sweep, key: str) -> Release | None:
             f"{found.signed_by} signed “{found.disposition}” for this sweep on {found.signed_at:%Y-%m-%d}. A release "
             "is signed once; a new decision needs a new plan and a new sweep."
         )
+    if found is None and Release.objects.filter(idempotency_key=key).exists():
+        raise Conflict(f"The key {key!r} signed another release. Use a new key for each signature.")
     return found
 
 
@@ -80,7 +82,8 @@ def _chosen(sweep: Sweep, decision: Decision, wanted: Disposition | None, reason
             "The plan was locked after results of the held-out questions were seen. It can reject or ask for more "
             "evidence; it cannot accept, not even by override."
         )
-    if chosen is not decision.disposition and not reason:
+    # Neither blanks nor marks say why, whether they can be seen or not.
+    if chosen is not decision.disposition and not any(sign.isalnum() for sign in reason):
         raise ReasonMissing(
             f"The plan's rule says “{decision.disposition}”. To sign “{chosen}” instead, write down why; the reason "
             "stays visible beside the computed disposition."

@@ -74,6 +74,9 @@ def _started(plan: Plan, key: str) -> Sweep | None:
 def _create(by: By, plan: Plan, world: World, key: str, seed: int | None, block_size: int) -> Sweep:
     # The fixture set's row orders sweeps and locks: whether a plan is post hoc is decided by who comes first.
     fixture_set = FixtureSet.objects.select_for_update().get(pk=plan.fixture_set_id)
+    # Asked again under the lock: a second press of the button must not count as a second opening, and be refused.
+    if found := _started(plan, key):
+        return found
     held_out = any(one.partition is Partition.HELD_OUT for one in world.questions)
     if held_out:
         _count_opening(by, plan, world, fixture_set)

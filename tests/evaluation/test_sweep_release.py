@@ -12,7 +12,7 @@ from evaluation.domain.decision import Disposition, decision_from_payload
 from evaluation.models import CellSummary, Release, Sweep
 from evaluation.services.decide_release import decide_release
 from evaluation.services.lock_plan import lock_plan
-from evaluation.services.problems import AlreadySigned, CannotAccept, NotSealed, ReasonMissing
+from evaluation.services.problems import AlreadySigned, CannotAccept, Conflict, NotSealed, ReasonMissing
 from evaluation.services.sign_release import sign_release
 from evaluation.services.start_sweep import start_sweep
 from evaluation.services.work import drain
@@ -93,6 +93,24 @@ def test_override_needs_a_reason_which_stays_beside_the_computed_disposition(sea
     assert (release.computed, release.disposition) == (computed, other)
     assert release.override_reason == "We know better."
     assert verify().findings == ()
+
+
+@pytest.mark.parametrize("reason", ["", " \n\t", "\u200b\u2060", "…", "?!"])
+def test_override_whose_reason_says_nothing_is_refused(sealed: Sweep, lead: Person, reason: str) -> None:
+    other = other_than(decide_release(sealed).disposition)
+    with pytest.raises(ReasonMissing, match="write down why"):
+        sign_release(lead, sealed, idempotency_key="k", disposition=other, override_reason=reason)
+    assert not Release.objects.exists()
+
+
+def test_key_that_signed_another_sweep_is_refused_and_signs_nothing(sealed: Sweep, lead: Person) -> None:
+    sign_release(lead, sealed, idempotency_key="key-of-the-first")
+    second = start_sweep(OPERATOR, sealed.plan, idempotency_key="second")
+    drain("w")
+    second.refresh_from_db()
+    with pytest.raises(Conflict, match="signed another release"):
+        sign_release(lead, second, idempotency_key="key-of-the-first")
+    assert Record.objects.filter(kind="release.signed").count() == Release.objects.count() == 1
 
 
 def test_reason_without_an_override_is_refused(sealed: Sweep, lead: Person) -> None:

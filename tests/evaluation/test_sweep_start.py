@@ -168,8 +168,11 @@ def test_one_key_for_two_plans_is_refused() -> None:
 
 
 @in_threads
-def test_two_starts_at_once_with_one_key_are_one_sweep() -> None:
-    plan = locked(small_study())
+@pytest.mark.parametrize("partition", ["development", "all"])
+def test_two_starts_at_once_with_one_key_are_one_sweep(partition: str) -> None:
+    # The one opening of the held-out questions that the plan allows must serve both presses of the button.
+    plan = locked(small_study(), plan_toml(partition=partition, openings=1))
+    frozen_world.load_world(plan)
     barrier = threading.Barrier(2)
 
     def start(_: int) -> int:
