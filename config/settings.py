@@ -22,6 +22,9 @@ _pool = environment.flag(
 )
 REDIS_URL = environment.text("REDIS_URL", "", "Valkey/Redis address; unset means no broker: the embedded worker polls.")
 EMBEDDED = not _database_url
+if EMBEDDED:
+    # The first connection makes the database's file, but not its folder.
+    VAR.mkdir(parents=True, exist_ok=True)
 
 DEBUG = environment.flag("CUTLINE_DEBUG", False, "1 shows tracebacks; for developers only.")
 SECRET_KEY = environment.secret_key(VAR, embedded=EMBEDDED)

@@ -79,3 +79,13 @@ def test_embedded_key_is_made_once_even_by_many_first_starts(tmp_path: Path, mon
     assert len(key) >= 48
     assert [path.name for path in var.iterdir()] == ["secret_key"]
     assert stat.S_IMODE((var / "secret_key").stat().st_mode) == 0o600
+
+
+def test_embedded_start_with_a_given_key_makes_the_folder_of_its_database(tmp_path: Path) -> None:
+    env = {name: value for name, value in os.environ.items() if name not in {"DATABASE_URL", "REDIS_URL"}}
+    env |= {"CUTLINE_SECRET_KEY": "k" * 40, "CUTLINE_VAR": str(tmp_path / "new" / "var")}
+    env["DJANGO_SETTINGS_MODULE"] = "config.settings"
+    command = [sys.executable, "manage.py", "check", "--database", "default"]
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert "unable to open database file" not in done.stderr
+    assert (tmp_path / "new" / "var").is_dir()
