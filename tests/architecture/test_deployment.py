@@ -2,27 +2,27 @@
 
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
-from ruamel.yaml import YAML
 
+from tests.architecture.compose import (
+    REQUIRED,
+    SERVICES,
+    command,
+    environment_of,
+    running,
+    until_well,
+    web_probe,
+    worker_probe,
+)
 from tests.architecture.tree import ROOT, read
-from tests.servers.processes import dies_with_parent, free_port
-
-BINARIES = Path(sys.executable).parent
-COMPOSE: dict[str, Any] = YAML(typ="safe").load(read(Path("docker-compose.yml")))
-SERVICES: dict[str, Any] = COMPOSE["services"]
-REQUIRED = re.compile(r"\$\{(\w+):\?[^}]+\}")
+from tests.servers.processes import free_port
 
 
 def test_secrets_have_no_default() -> None:
@@ -67,74 +67,22 @@ def test_image_copies_every_app_and_no_test() -> None:
     }
 
 
-def _command(service: str) -> list[str]:
-    """Return a service's command with its program taken from this environment's own folder."""
-    program, *arguments = SERVICES[service]["command"]
-    return [str(BINARIES / program), *arguments]
-
-
 @pytest.fixture
 def as_service(process_environment: dict[str, str], broker_url: str, tmp_path: Path) -> dict[str, str]:
     """Return the environment the compose file gives to the web service, with this test's addresses."""
-    given = {
-        "CUTLINE_SECRET_KEY": "k" * 40,
-        "CUTLINE_ALLOWED_HOSTS": "cutline.example",
-        "POSTGRES_PASSWORD": "unused",
-    }
-    environment: dict[str, str] = {}
-    for name, value in SERVICES["web"]["environment"].items():
-        filled = REQUIRED.sub(lambda match: given[match[1]], str(value))
-        environment[name] = re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", filled)
     addresses = {
         "DATABASE_URL": process_environment["DATABASE_URL"],
         "REDIS_URL": broker_url,
         "PORT": str(free_port()),
         "CUTLINE_VAR": str(tmp_path / "var"),
         "CUTLINE_STATIC": str(tmp_path / "static"),
-        "PATH": f"{BINARIES}{os.pathsep}{os.environ['PATH']}",
     }
-    return process_environment | environment | addresses
-
-
-@contextmanager
-def _running(command: list[str], environment: dict[str, str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            command,
-            cwd=ROOT,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            preexec_fn=dies_with_parent(signal.SIGTERM),  # noqa: PLW1509
-        )
-    try:
-        yield process
-    finally:
-        process.terminate()
-        try:
-            process.wait(timeout=20)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-
-
-def _until_well(probe: list[str], environment: dict[str, str], process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + 60
-    while True:
-        done = subprocess.run(probe, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-        if done.returncode == 0:
-            return
-        said = f"{done.stdout}{done.stderr}\n{log.read_text()}"
-        assert process.poll() is None, f"it stopped with {process.returncode}:\n{said}"
-        assert time.monotonic() < deadline, f"it never became well:\n{said}"
-        time.sleep(0.2)
+    return environment_of("web", addresses)
 
 
 def test_migrate_command_prepares_the_database(as_service: dict[str, str]) -> None:
     done = subprocess.run(
-        _command("migrate"), cwd=ROOT, env=as_service, capture_output=True, text=True, check=False, timeout=120
+        command("migrate"), cwd=ROOT, env=as_service, capture_output=True, text=True, check=False, timeout=120
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Running migrations" in done.stdout
@@ -143,11 +91,9 @@ def test_migrate_command_prepares_the_database(as_service: dict[str, str]) -> No
 def test_web_command_answers_its_probe_and_nobody_else(as_service: dict[str, str], tmp_path: Path) -> None:
     collect = [sys.executable, "manage.py", "collectstatic", "--noinput", "--verbosity", "0"]
     subprocess.run(collect, cwd=ROOT, env=as_service, check=True)
-    _kind, _python, *arguments = SERVICES["web"]["healthcheck"]["test"]
-    probe = [sys.executable, *(argument.replace(":8000", f":{as_service['PORT']}") for argument in arguments)]
     log = tmp_path / "web.log"
-    with _running(_command("web"), as_service, log) as process:
-        _until_well(probe, as_service, process, log)
+    with running(command("web"), as_service, log) as process:
+        until_well(web_probe(as_service["PORT"]), as_service, process, log)
         site = f"http://127.0.0.1:{as_service['PORT']}"
         with pytest.raises(HTTPError, match="400"):
             urlopen(f"{site}/", timeout=5)
@@ -160,13 +106,11 @@ def test_web_command_answers_its_probe_and_nobody_else(as_service: dict[str, str
 
 
 def test_worker_command_answers_its_probe(as_service: dict[str, str], tmp_path: Path) -> None:
-    kind, probe = SERVICES["worker"]["healthcheck"]["test"]
-    assert kind == "CMD-SHELL"
     name = subprocess.run(["hostname"], capture_output=True, text=True, check=True).stdout.strip()
     environment = as_service | {"HOSTNAME": name, "CUTLINE_DB_POOL": "0"}
     log = tmp_path / "worker.log"
-    with _running(_command("worker"), environment, log) as process:
-        _until_well(["sh", "-c", probe.replace("$$", "$")], environment, process, log)
+    with running(command("worker"), environment, log) as process:
+        until_well(worker_probe(), environment, process, log)
 
 
 def test_broker_command_starts_without_persistence(tmp_path: Path) -> None:
@@ -177,8 +121,8 @@ def test_broker_command_starts_without_persistence(tmp_path: Path) -> None:
     assert program == "valkey-server"
     port = free_port()
     log = tmp_path / "valkey.log"
-    command = [str(get_binary_path()), *arguments, "--port", str(port), "--dir", str(tmp_path)]
-    with _running(command, dict(os.environ), log):
+    words = [str(get_binary_path()), *arguments, "--port", str(port), "--dir", str(tmp_path)]
+    with running(words, dict(os.environ), log):
         client = redis.Redis(port=port)
         deadline = time.monotonic() + 10
         while True:

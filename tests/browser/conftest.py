@@ -74,14 +74,15 @@ def new_page(browser: Browser, watch: Watch, live_server: Any) -> Iterator[NewPa
         context = browser.new_context(base_url=live_server.url, **options)
         context.set_default_timeout(TIMEOUT_MS)
         watch.attach(context)
-        contexts.append(context)
+        contexts.append((context, options.get("java_script_enabled", True)))
         return context.new_page()
 
     yield open_page
-    for context in contexts:
-        # One round trip each, so that complaints still on their way arrive before the verdict.
+    for context, scripted in contexts:
+        # One round trip each, so that complaints still on their way arrive before the verdict. Without scripts no timer
+        # would ever come back.
         for page in context.pages:
-            if not page.is_closed():
+            if scripted and not page.is_closed():
                 page.evaluate("() => new Promise((resolve) => setTimeout(resolve, 0))")
         context.close()
     if complaints := watch.complaints():

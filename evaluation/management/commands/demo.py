@@ -41,6 +41,7 @@ class Command(ExampleCommand):
 Examples:
   manage.py demo                      everything, then the site at http://127.0.0.1:8000/
   manage.py demo --no-serve           stop after the tables
+  manage.py demo --load-only          load and print the sign-ins; sweep nothing (where workers run elsewhere)
   manage.py demo --port 9000          another port
   manage.py demo --generator none     the same plan with another generator; locked later, so it is post hoc
 
@@ -51,6 +52,7 @@ Exit code: 0; 1 when a cell failed for good; 2 when a file of the demo does not 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add the options."""
         parser.add_argument("--no-serve", action="store_true", help="stop after the tables and the sign-ins")
+        parser.add_argument("--load-only", action="store_true", help="load the study, print the sign-ins and stop")
         parser.add_argument("--generator", metavar="NAME", help="a generator other than the plan's")
         parser.add_argument("--port", type=int, default=8000, help="port on this machine (default 8000)")
 
@@ -61,6 +63,9 @@ Exit code: 0; 1 when a cell failed for good; 2 when a file of the demo does not 
         call_command("migrate", verbosity=0, interactive=False)
         with refusals():
             demo = _load(console)
+            if options["load_only"]:
+                console.print(_sign_ins(demo))
+                return
             plan = _plan(demo, options["generator"])
             sweep = start_sweep(demo.people.lead, plan, idempotency_key=_key(plan))
         drain_with_progress(sweep, f"demo:{socket.gethostname()}:{os.getpid()}", console)
