@@ -16,8 +16,10 @@ from annotate.selectors import studies
 from annotate.selectors.questions import visible_to as visible_questions
 from evaluation.domain.decision import Decision, decision_from_payload
 from evaluation.models import Attempt, Cell, Plan, Release, Sweep
+from evaluation.plugins.tokenizers import TokenizerUnavailable, load_tokenizer
 from evaluation.services.result_keys import MANIFEST
 from evaluation.services.results import SweepResults, sweep_results
+from evaluation.services.write_plan import plan_value
 from ledger.domain.canonical import parse_canonical
 from ledger.models import Head
 from ledger.selectors.records import results as ledger_results
@@ -162,11 +164,22 @@ def stale_reasons(sweep: Sweep) -> list[str]:
         reasons.append(f"{added} source version{'s' * (added > 1)} came after the fixture set was frozen.")
     manifest = ledger_results(scopes=[sweep.scope], kinds=[MANIFEST]).first()
     if manifest is not None:
+        made_with = manifest.value["tokenizer"]
+        if _tokenizer_digest(sweep) != made_with["digest"]:
+            reasons.append(f"The tokenizer {made_with['name']} is not the one of the sweep any more.")
         for name, pinned in manifest.value["packages"].items():
             installed = _installed(name)
             if installed != pinned:
                 reasons.append(f"{name} was {pinned} in the sweep and is {installed} here.")
     return reasons
+
+
+def _tokenizer_digest(sweep: Sweep) -> str:
+    """Return the digest of the tokenizer file as it is here now, "" where it cannot be loaded."""
+    try:
+        return load_tokenizer(plan_value(sweep.plan).budget.tokenizer).digest
+    except TokenizerUnavailable:
+        return ""
 
 
 def _installed(name: str) -> str:

@@ -26,9 +26,20 @@ def build_records(world: World, build: IndexBuild, phase: int) -> Iterator[Resul
 
     Every cell of the build brings them; the ledger compares, so two workers that build different indexes are found out.
     """
+    yield manifest_record(world, build, phase)
+    key = build_key(world.plan_digest, build.arm.name, phase, BOUNDARY)
+    yield ResultEntry(key, BOUNDARY, boundary_payload(build))
+
+
+def manifest_record(world: World, build: IndexBuild, phase: int) -> ResultEntry:
+    """Return the manifest of an index build: what it was made of and with.
+
+    Every cell brings that of the baseline's first build beside its own, so that two workers with different tokenizer
+    files or packages are found out even where they never compute the same build.
+    """
     manifest = {name: value for name, value in build.manifest.items() if name != "documents"}
-    for kind, payload in ((MANIFEST, {"build": build.digest, **manifest}), (BOUNDARY, boundary_payload(build))):
-        yield ResultEntry(build_key(world.plan_digest, build.arm.name, phase, kind), kind, payload)
+    key = build_key(world.plan_digest, build.arm.name, phase, MANIFEST)
+    return ResultEntry(key, MANIFEST, {"build": build.digest, **manifest})
 
 
 def cell_records(world: World, cell: Cell, block: BlockResult | OracleResult) -> Iterator[ResultEntry]:

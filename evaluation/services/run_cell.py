@@ -21,7 +21,7 @@ from evaluation.services.pipeline_of import (
     policies_of,
 )
 from evaluation.services.population import block_of
-from evaluation.services.record_cell import build_records, cell_records
+from evaluation.services.record_cell import build_records, cell_records, manifest_record
 
 
 class CellRefused(Exception):
@@ -45,15 +45,17 @@ def run_cell(cell_id: int) -> CellResult:
     world = load_world(cell.sweep.plan)
     settings, steps = pipeline_settings(world.plan), policies_of(world.plan)
     questions = block_of(world.asked, cell.block, cell.sweep.block_size)
+    phase, reference = _reference(world)
+    shared = manifest_record(world, reference, phase)
     if cell.arm == ORACLE:
         found = run_oracle(world.prepared, questions, settings, steps, diagnostic_ceiling(world.plan))
-        return CellResult([*cell_records(world, cell, found)], found.outcomes)
+        return CellResult([shared, *cell_records(world, cell, found)], found.outcomes)
     build = index_build(world, cell.arm, cell.phase)
-    problems = preflight([_reference(world), build])
+    problems = preflight([reference, build])
     if problems:
         raise CellRefused("The preflight found: " + "; ".join(problems))
     block = run_block(world.prepared, build, questions, settings, steps, world.packer)
-    records = [*build_records(world, build, cell.phase), *cell_records(world, cell, block)]
+    records = [shared, *build_records(world, build, cell.phase), *cell_records(world, cell, block)]
     return CellResult(records, block.outcomes)
 
 
@@ -72,7 +74,8 @@ def index_build(world: World, arm: str, phase: int) -> IndexBuild:
     return build
 
 
-def _reference(world: World) -> IndexBuild:
+def _reference(world: World) -> tuple[int, IndexBuild]:
+    """Return the baseline's first phase and its build, which every cell is compared with."""
     baseline = arm_settings(world.plan.baseline)
     first = arm_phases(world.plan, baseline, world.prepared, world.questions).runs[0]
-    return index_build(world, baseline.name, first)
+    return first, index_build(world, baseline.name, first)

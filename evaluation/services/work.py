@@ -78,7 +78,8 @@ def work_on(lease: Lease) -> None:
         fail_cell(lease, str(refusal), final=True)
     except ResultConflict as conflict:
         # The same cell came out differently before: no retry can say which of the two is right.
-        fail_cell(lease, f"The cell is not deterministic: {conflict}", final=True)
+        why = "Either the cell is not deterministic, or workers of this sweep run different tokenizer files or packages"
+        fail_cell(lease, f"{why}: {conflict}", final=True)
     except SoftTimeLimitExceeded:
         fail_cell(lease, f"The cell ran longer than {settings.CELERY_TASK_SOFT_TIME_LIMIT} s.")
     except DatabaseError:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from django.db import connection
@@ -14,6 +16,8 @@ from annotate.domain.vocabulary import Partition, Role
 from evaluation.domain.plan import Plan as PlanValue
 from evaluation.domain.plan_toml import parse_plan
 from evaluation.models import Cell, Plan, Release, Sweep
+from evaluation.plugins.tokenizers import SHIPPED_PATH
+from evaluation.selectors.pages import stale_reasons
 from evaluation.services.lock_plan import lock_plan
 from evaluation.services.start_sweep import start_sweep
 from evaluation.services.work import drain
@@ -248,6 +252,18 @@ class TestReleasePage(TestCase):
         assert (
             "1 source version came after the fixture set was frozen" in self.client.get(self.address).content.decode()
         )
+
+    def test_changed_tokenizer_makes_the_results_stale(self) -> None:
+        with TemporaryDirectory() as folder:
+            tokenizer = Path(folder) / "tokenizer.json"
+            tokenizer.write_bytes(SHIPPED_PATH.read_bytes())
+            toml = PLAN.replace('"cutline-bpe-4k"', f'"{tokenizer}"')
+            sweep = make_sealed_sweep(make_plan(self.sweep.plan.fixture_set, toml))
+            assert stale_reasons(sweep) == []
+            tokenizer.write_bytes(SHIPPED_PATH.read_bytes() + b"\n")
+            assert "is not the one of the sweep any more" in " ".join(stale_reasons(sweep))
+            tokenizer.unlink()
+            assert "is not the one of the sweep any more" in " ".join(stale_reasons(sweep))
 
 
 class TestPostHoc(TestCase):

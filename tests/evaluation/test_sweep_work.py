@@ -15,6 +15,9 @@ from pytest_django.fixtures import Settings
 
 from annotate.permissions import OPERATOR
 from evaluation.models import Attempt, Cell, CellSummary, Sweep
+from evaluation.plugins.tokenizers import SHIPPED_PATH
+from evaluation.services import frozen_world
+from evaluation.services import run_cell as running
 from evaluation.services.claim import claim
 from evaluation.services.fail_cell import fail_cell
 from evaluation.services.finish_cell import finish_cell
@@ -26,7 +29,7 @@ from evaluation.services.start_sweep import start_sweep
 from evaluation.services.work import _Renewal, drain, work_on
 from ledger.models import Record, Result, Seal
 from ledger.services import ResultEntry, export_bundle, put_results, verify
-from tests.evaluation.sweeps import small_study, started
+from tests.evaluation.sweeps import plan_toml, small_study, started
 
 pytestmark = pytest.mark.django_db
 in_threads = pytest.mark.django_db(transaction=True)
@@ -237,6 +240,26 @@ def test_cell_that_contradicts_a_stored_result_fails_without_ending_the_worker()
     assert cell.state == Cell.State.FAILED
     assert "not deterministic" in cell.attempts.get().problem
     assert drain("w").empty
+
+
+def test_workers_with_different_tokenizer_files_never_mix_in_one_sweep(tmp_path: Path) -> None:
+    tokenizer = tmp_path / "tokenizer.json"
+    tokenizer.write_bytes(SHIPPED_PATH.read_bytes())
+    # One block, so that no two workers ever compute the same index build.
+    sweep = started(toml=plan_toml({"cutline-bpe-4k": str(tokenizer)}), block_size=100)
+    done: list[int] = []
+    drain("old", stop=lambda: len(done) == 2, on_cell=lambda lease: done.append(lease.cell_id))
+    tokenizer.write_bytes(SHIPPED_PATH.read_bytes() + b"\n")
+    for kept in (frozen_world._prepared, frozen_world._world):
+        kept.cache_clear()
+    running._builds.clear()
+    drain("new")
+    states = {cell.pk: cell.state for cell in sweep.cells.all()}
+    assert {pk for pk, state in states.items() if state == Cell.State.DONE} == set(done)
+    assert set(states.values()) == {Cell.State.DONE, Cell.State.FAILED}
+    assert all("tokenizer files" in one.problem for one in Attempt.objects.filter(outcome="failed"))
+    used = {row.value["tokenizer"]["digest"] for row in Result.objects.filter(scope=sweep.scope, kind="manifest")}
+    assert len(used) == 1
 
 
 def test_text_free_bundle_holds_no_answer_of_any_oracle(tmp_path: Path) -> None:
