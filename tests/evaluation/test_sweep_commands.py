@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 from io import StringIO
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from django.core.management import call_command, load_command_class
 from django.core.management.base import CommandError
 
+from annotate.models import Study
 from evaluation.models import Plan, Sweep
 from evaluation.services.ring import ring
 from tests.evaluation.sweeps import plan_toml, small_study, started
@@ -140,6 +142,31 @@ def test_tokenizer_that_is_not_there_ends_with_2_and_says_how_to_name_one(tmp_pa
         run("sweep", str(path))
     assert refused.value.returncode == 2
     assert not Plan.objects.exists()
+
+
+@pytest.mark.parametrize("seed", ["-1", "9223372036854775808", "1" * 5_000, "1.5", "٣", ""])
+def test_seed_no_database_holds_is_refused_before_anything_is_written(plan_file: Path, seed: str) -> None:
+    small_study()
+    with pytest.raises(CommandError, match="whole number from 0"):
+        run("sweep", str(plan_file), f"--seed={seed}")
+    assert not Plan.objects.exists()
+
+
+@pytest.mark.parametrize("command", ["serve", "demo"])
+def test_port_that_is_taken_is_said_before_anything_else_is_done(command: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        with pytest.raises(CommandError, match=f"127.0.0.1:{port}.*--port") as refused:
+            run(command, f"--port={port}")
+    assert refused.value.returncode == 2
+    assert not Study.objects.exists()
+
+
+@pytest.mark.parametrize("arguments", [["--port=0"], ["--port=99999"], ["--host=999.1.1.1"], ["--host=" + "a" * 70]])
+def test_address_that_cannot_be_is_refused(arguments: list[str]) -> None:
+    with pytest.raises(CommandError, match="--port") as refused:
+        run("serve", *arguments)
+    assert refused.value.returncode == 2
 
 
 def test_only_one_place_publishes_to_the_broker() -> None:

@@ -19,6 +19,7 @@ from rich.table import Table
 from annotate.domain.vocabulary import Role
 from annotate.models import Person
 from annotate.services.members import random_password
+from evaluation.management.address import require_free
 from evaluation.management.command import FAILED, ExampleCommand, refusals
 from evaluation.management.progress import drain_with_progress, results_with_progress
 from evaluation.management.tables import console_on, print_disposition, print_results
@@ -46,7 +47,7 @@ Examples:
   manage.py demo --generator none     the same plan with another generator; locked later, so it is post hoc
 
 Run again, it finds what is there: nothing is loaded or swept twice. The sign-ins are new each time; old ones end.
-Exit code: 0; 1 when a cell failed for good; 2 when a file of the demo does not fit the others.
+Exit code: 0; 1 when a cell failed for good; 2 when the port is taken or a file of the demo does not fit.
 """
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -58,6 +59,8 @@ Exit code: 0; 1 when a cell failed for good; 2 when a file of the demo does not 
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run the demo."""
+        if not (options["no_serve"] or options["load_only"]):
+            require_free("127.0.0.1", options["port"])
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         console = console_on(self.stdout)
         call_command("migrate", verbosity=0, interactive=False)

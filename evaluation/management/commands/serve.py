@@ -13,6 +13,7 @@ from django.core.management.base import CommandError
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
+from evaluation.management.address import require_free
 from evaluation.management.children import run_together
 from evaluation.management.command import ExampleCommand
 
@@ -23,7 +24,7 @@ Examples:
   manage.py serve --no-worker     the site alone, beside Celery workers
 
 Ctrl-C or SIGTERM stops the site and the worker together.
-Exit code: 0 after a requested stop; otherwise that of the process that ended first.
+Exit code: 0 after a requested stop; 2 when the address is taken; otherwise that of the process that ended first.
 """
 
 
@@ -44,6 +45,7 @@ class Command(ExampleCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Collect static files, start the children, wait."""
+        require_free(options["host"], options["port"])
         if missing := _unapplied():
             raise CommandError(f"{missing} migrations are not applied to the database. Run manage.py migrate first.")
         call_command("collectstatic", interactive=False, verbosity=0)

@@ -6,7 +6,7 @@ import hashlib
 import os
 import socket
 import time
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +52,7 @@ Exit code: 0; 1 when a cell failed for good or the sweep was cancelled; 2 for a 
             "--json", metavar="PATH", help="with --wait: write the results to PATH (“-”: standard output)"
         )
         parser.add_argument("--again", action="store_true", help="start another sweep of a plan that was swept before")
-        parser.add_argument("--seed", type=int, help="order of the cells (default: drawn and recorded)")
+        parser.add_argument("--seed", type=_seed, metavar="N", help="order of the cells (default: drawn and recorded)")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Lock, start, wait, show."""
@@ -89,6 +89,13 @@ Exit code: 0; 1 when a cell failed for good or the sweep was cancelled; 2 for a 
         console.print(f"Sealed root {sweep.root}")
         if sweep.problem:
             raise CommandError(sweep.problem, returncode=FAILED)
+
+
+def _seed(text: str) -> int:
+    """Read a seed as the database and the API hold it."""
+    if not text.isdecimal() or not text.isascii() or len(text) > 19 or int(text) >= 2**63:
+        raise ArgumentTypeError(f"{text[:40]!r} is no whole number from 0 to 2^63 - 1")
+    return int(text)
 
 
 def locked_plan(fixture_set: FixtureSet, toml: str) -> Plan:
