@@ -15,7 +15,11 @@ def main() -> None:
             sys.exit(2)
     from django.core.management import execute_from_command_line
 
-    execute_from_command_line(sys.argv)
+    try:
+        execute_from_command_line(sys.argv)
+    except KeyboardInterrupt:
+        print("Stopped.", file=sys.stderr)
+        sys.exit(130)
 
 
 if __name__ == "__main__":

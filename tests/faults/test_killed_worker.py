@@ -12,6 +12,7 @@ from django.db import connection
 from django.db.models.functions import Now
 
 from evaluation.models import Attempt, Cell, Sweep
+from tests.evaluation.sweeps import plan_toml, small_study
 from tests.faults.processes import ROOT, kill_group, manage, running, wait_until
 from tests.faults.sweeps import check_nothing_lost_or_doubled, done_cells, state_of, undisturbed_and_disturbed
 
@@ -83,6 +84,25 @@ def test_worker_told_to_stop_finishes_its_cell_and_leaves(process_environment: d
         assert worker.wait(30) == 0, log.read_text()
     assert not Cell.objects.filter(state=Cell.State.CLAIMED).exists()
     assert state_of(sweep) == Sweep.State.RUNNING
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_sweep_with_wait_told_to_stop_keeps_what_is_done_and_says_how_to_go_on(
+    number: signal.Signals, process_environment: dict[str, str], tmp_path: Path
+) -> None:
+    small_study()
+    plan, log = tmp_path / "plan.toml", tmp_path / "sweep.log"
+    plan.write_text(plan_toml({'"extractive"': '"extractive"\nrepeats = 20'}, grid=8), encoding="utf-8")
+    connection.close()
+    with running(manage("sweep", str(plan), "--wait"), process_environment, log) as command:
+        wait_until(lambda: Cell.objects.filter(state=Cell.State.DONE).count() >= 2, "two cells", log)
+        command.send_signal(number)
+        assert command.wait(30) == 128 + number, log.read_text()
+    said = log.read_text()
+    assert "run the same command again" in said
+    assert "Traceback" not in said
+    assert not Cell.objects.filter(state=Cell.State.CLAIMED).exists()
+    assert Sweep.objects.get().state == Sweep.State.RUNNING
 
 
 def test_work_once_drains_the_queue_and_leaves(process_environment: dict[str, str]) -> None:

@@ -39,7 +39,9 @@ Examples:
 
 The same plan on the same fixture set is locked and swept once: the command run again goes on with that sweep. Use
 --again for another sweep of the same plan.
-Exit code: 0; 1 when a cell failed for good or the sweep was cancelled; 2 for a plan or an argument to mend.
+Ctrl-C or SIGTERM during --wait lets the cell in work finish; what is done stays.
+Exit code: 0; 1 when a cell failed for good or the sweep was cancelled; 2 for a plan or an argument to mend; 130 or 143
+when it was stopped.
 """
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
 import socket
-import time
 from argparse import ArgumentParser
-from types import FrameType
 from typing import Any
 
 from django.db import OperationalError, connection
 
 from evaluation.management.command import ExampleCommand
+from evaluation.management.stopping import Stop
 from evaluation.services.work import drain
 
 logger = logging.getLogger(__name__)
@@ -47,9 +45,12 @@ class Command(ExampleCommand):
         """Work until told to stop."""
         # Cells run one after another here; a tokenizer's own threads would only compete with other workers.
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-        stopping = _Stop()
+        with Stop() as stopping:
+            self._work(stopping, once=options["once"])
+
+    def _work(self, stopping: Stop, *, once: bool) -> None:
         name = f"work:{socket.gethostname()}:{os.getpid()}"
-        if options["once"]:
+        if once:
             done = drain(name, stop=stopping)
             self.stdout.write(f"{done.cells} cells")
             return
@@ -65,26 +66,3 @@ class Command(ExampleCommand):
                 pause = TROUBLE_SECONDS
             stopping.wait(pause)
         self.stdout.write(f"{name} stopped after {cells} cells")
-
-
-class _Stop:
-    """Becomes true at the first SIGTERM or SIGINT; the second one ends the process."""
-
-    def __init__(self) -> None:
-        self._asked = False
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._handle)
-
-    def __call__(self) -> bool:
-        return self._asked
-
-    def wait(self, seconds: float) -> None:
-        """Sleep, but no longer than a tenth of a second beyond a request to stop."""
-        until = time.monotonic() + seconds
-        while not self._asked and time.monotonic() < until:
-            time.sleep(0.1)
-
-    def _handle(self, number: int, frame: FrameType | None) -> None:
-        if self._asked:
-            raise SystemExit(128 + number)
-        self._asked = True
