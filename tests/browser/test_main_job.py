@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from tests.faults.processes import manage, running
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-#: A cold worker process and the resampling of a report, on two cores shared with the other side of the suite.
+#: A cold worker process, the resampling of a report and first imports, on cores shared with the suite's other side.
 SLOW_MS = 90_000
 
 HOUSE = (
@@ -96,6 +96,14 @@ def add_person(username: str, *options: str) -> str:
     return re.search(r"^password (\S+)$", out.getvalue(), re.MULTILINE)[1]
 
 
+@pytest.fixture(autouse=True)
+def patience() -> Iterator[None]:
+    """Let every expectation wait: the test is about what happens, and a page of a busy machine may take its time."""
+    expect.set_options(timeout=SLOW_MS)
+    yield
+    expect.set_options(timeout=None)
+
+
 @pytest.fixture
 def passwords(live_server: Any) -> dict[str, str]:
     """Return what everybody signs in with; only the lead has a role yet."""
@@ -104,6 +112,7 @@ def passwords(live_server: Any) -> dict[str, str]:
 
 
 def enter(page: Page, username: str, password: str) -> Page:
+    page.set_default_timeout(SLOW_MS)
     page.goto("/")
     page.get_by_label("Username").fill(username)
     page.get_by_label("Password").fill(password)
@@ -358,13 +367,13 @@ def freeze_and_plan(page: Page) -> None:
 
 def disposition(page: Page) -> str:
     """Return what the results page says first."""
-    expect(page.locator("h1 .disposition")).to_contain_text(WORDS, timeout=SLOW_MS)
+    expect(page.locator("h1 .disposition")).to_contain_text(WORDS)
     return WORDS.search(page.locator("h1 .disposition").inner_text())[0]
 
 
 def read_results(page: Page) -> None:
-    page.get_by_role("link", name="Rule and exception").first.click(timeout=SLOW_MS)
-    expect(page.get_by_role("heading", level=1)).to_have_text("Rule and exception", timeout=SLOW_MS)
+    page.get_by_role("link", name="Rule and exception").first.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Rule and exception")
     phases = page.get_by_role("region", name="Complete support by phase, representative")
     for label in ("1/8", "1/2", "1/1"):
         expect(phases.get_by_role("rowheader", name=label, exact=True)).to_be_visible()
@@ -383,10 +392,10 @@ def read_results(page: Page) -> None:
 
 def sign(page: Page, said: str) -> None:
     """Sign what the plan's rule says, which is what the form offers first."""
-    expect(page.get_by_label(said)).to_be_checked(timeout=SLOW_MS)
+    expect(page.get_by_label(said)).to_be_checked()
     page.get_by_label("I have read the gates").check()
     page.get_by_role("button", name="Sign the release").click()
-    expect(page.get_by_text(f"Signed “{said}” by lena")).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_text(f"Signed “{said}” by lena")).to_be_visible()
 
 
 @pytest.mark.both_databases
@@ -413,7 +422,7 @@ def test_main_job_from_a_file_to_a_signed_release(
     expect(lead.get_by_text(re.compile(r"0 of \d+ cells done"))).to_be_visible()
     with running(manage("work"), process_environment, tmp_path / "worker.log"):
         # No reload: the page asks for its progress by itself until the results can be read.
-        lead.get_by_role("link", name="Read the results").click(timeout=SLOW_MS)
+        lead.get_by_role("link", name="Read the results").click()
     said = disposition(lead)
     read_results(lead)
     release = f"/sweeps/{Sweep.objects.get().pk}/release/"
@@ -424,7 +433,7 @@ def test_main_job_from_a_file_to_a_signed_release(
     observer.get_by_role("link", name="Sweep").first.click()
     assert disposition(observer) == said
     observer.get_by_role("link", name="To the release").click()
-    expect(observer.get_by_role("heading", name="Gate by gate")).to_be_visible(timeout=SLOW_MS)
+    expect(observer.get_by_role("heading", name="Gate by gate")).to_be_visible()
     expect(observer.get_by_role("button", name="Sign the release")).to_have_count(0)
     # What the page does not offer is refused all the same.
     status = observer.evaluate(
@@ -445,7 +454,7 @@ def test_main_job_from_a_file_to_a_signed_release(
     lead.goto(release)
     sign(lead, said)
     observer.reload()
-    expect(observer.get_by_text(f"Signed “{said}” by lena")).to_be_visible(timeout=SLOW_MS)
+    expect(observer.get_by_text(f"Signed “{said}” by lena")).to_be_visible()
     signed = Release.objects.get()
     assert (signed.disposition, signed.signed_by.username) == (signed.computed, "lena")
     assert Plan.objects.get().post_hoc is False
