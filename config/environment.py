@@ -23,6 +23,22 @@ def text(name: str, default: str, doc: str) -> str:
     return os.environ.get(name) or default
 
 
+def folder(path: Path) -> Path:
+    """Return the folder of CUTLINE_VAR, made where it is missing; raises ImproperlyConfigured where that cannot be.
+
+    A folder that cannot be written to is refused here, with its name, and not by whatever writes there first.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=path).close()
+    except OSError as error:
+        raise ImproperlyConfigured(
+            f"CUTLINE_VAR={str(path)!r}: no folder to write to ({error.strerror}). Name one in which this user may "
+            "make files, or mend its rights."
+        ) from error
+    return path
+
+
 def flag(name: str, default: bool, doc: str) -> bool:
     """Return a yes/no variable; anything but 1/0/true/false/yes/no raises ImproperlyConfigured."""
     raw = text(name, "1" if default else "0", doc).lower()
@@ -67,7 +83,7 @@ def secret_key(var: Path, *, embedded: bool) -> str:
         )
     path = var / "secret_key"
     if not path.exists():
-        var.mkdir(parents=True, exist_ok=True)
+        folder(var)
         # Written aside and linked: of several first starts at once, one key wins and nobody reads half of it.
         descriptor, own = tempfile.mkstemp(dir=var, prefix="secret_key.")
         with os.fdopen(descriptor, "w") as file:

@@ -24,7 +24,7 @@ REDIS_URL = environment.text("REDIS_URL", "", "Valkey/Redis address; unset means
 EMBEDDED = not _database_url
 if EMBEDDED:
     # The first connection makes the database's file, but not its folder.
-    VAR.mkdir(parents=True, exist_ok=True)
+    environment.folder(VAR)
 
 DEBUG = environment.flag("CUTLINE_DEBUG", False, "1 shows tracebacks; for developers only.")
 SECRET_KEY = environment.secret_key(VAR, embedded=EMBEDDED)

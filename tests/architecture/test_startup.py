@@ -89,3 +89,37 @@ def test_embedded_start_with_a_given_key_makes_the_folder_of_its_database(tmp_pa
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert "unable to open database file" not in done.stderr
     assert (tmp_path / "new" / "var").is_dir()
+
+
+def _manage(*arguments: str, var: Path) -> subprocess.CompletedProcess[str]:
+    env = os.environ | {"CUTLINE_VAR": str(var), "DJANGO_SETTINGS_MODULE": "config.settings", "DATABASE_URL": ""}
+    command = [sys.executable, "manage.py", *arguments]
+    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+
+
+def test_folder_that_cannot_be_written_to_is_refused_by_name(tmp_path: Path) -> None:
+    taken = tmp_path / "a file"
+    taken.touch()
+    done = _manage("demo", "--no-serve", var=taken)
+    assert done.returncode == 2
+    assert f"CUTLINE_VAR='{taken}': no folder to write to" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("command", [["work", "--once"], ["results", "latest"], ["verify_ledger"]])
+def test_database_without_tables_says_to_migrate_and_keeps_the_traceback_for_who_asks(
+    command: list[str], tmp_path: Path
+) -> None:
+    done = _manage(*command, var=tmp_path / "blank in name ü")
+    assert done.returncode == 1
+    assert "run manage.py migrate" in done.stderr.replace("\n", " ")
+    assert "Traceback" not in done.stderr
+    assert "Traceback" in _manage(*command, "--traceback", var=tmp_path / "blank in name ü").stderr
+
+
+def test_file_that_is_no_database_is_said_to_be_none(tmp_path: Path) -> None:
+    (tmp_path / "cutline.sqlite3").write_text("no database at all, and long enough to be looked at")
+    done = _manage("work", "--once", var=tmp_path)
+    assert done.returncode == 1
+    assert "file is not a database" in done.stderr
+    assert "Traceback" not in done.stderr
