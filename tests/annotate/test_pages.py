@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import transaction
@@ -12,6 +15,7 @@ from annotate.domain.content import MarkedSpan
 from annotate.domain.vocabulary import DependencyType, Role, Segment, SpanLabel
 from annotate.models import Assignment, Question, SourceVersion
 from annotate.selectors.passes import content_of
+from annotate.services.export_fixtures import export_fixtures
 from annotate.services.freeze_fixtures import freeze_fixtures
 from annotate.services.settled_import import settle_imported
 from tests.annotate.passes import Desk, make_desk
@@ -292,3 +296,32 @@ def test_questions_page_hides_the_segment_from_who_marks_the_question() -> None:
     assert "Cross reference" not in body
     assert "of 2 passes" not in body
     assert "Cross reference" in client_of(desk.lead).get(url).content.decode()
+
+
+def test_fixture_marked_by_hand_on_the_pages_is_the_published_one_byte_for_byte(tmp_path: Path) -> None:
+    published = (Path(__file__).parents[1] / "golden" / "temporary-retention-v1.json").read_bytes()
+    key = "temporary-retention-v1"
+    desk = make_desk(key=key, document_id=key, text=json.loads(published)["question"])
+    for assignment in (desk.first, desk.second):
+        client, url = client_of(assignment.annotator), reverse("workspace", args=[assignment.pk])
+
+        def send(client: Client = client, url: str = url, work: Assignment = assignment, **fields: object) -> None:
+            revision, content = content_of(work)
+            form = form_of(desk, **fields) | {"revision": revision, "set_count": len(content.sets)}
+            form |= {f"set:{i}": list(members) for i, members in enumerate(content.sets)}
+            form["idempotency_key"] = f"key-{work.pk}"
+            assert client.post(url, form).status_code == 302
+
+        send(action="add-span", new_set="0", new_start="0", new_end="37", new_label="rule")
+        send(action="add-span", new_set="0", new_start="38", new_end="89", new_label="qualifier")
+        send(action="submit")
+    item = reverse("adjudicate", args=[desk.question.items.get().pk])
+    settle = {"action": "settle", "segment": "rule-and-exception"}
+    for name in ("rule", "qualifier"):
+        settle |= {f"necessity:{name}": "necessary", f"reason:{name}": "The limit is wrong without it."}
+    for form in ({"action": "confirm"}, settle):
+        assert client_of(desk.adjudicator).post(item, form).status_code == 302
+    frozen = client_of(desk.lead).post(reverse("fixtures", args=[desk.study.slug]), {"name": "one"})
+    assert frozen.status_code == 302
+    export_fixtures(desk.lead, desk.study.fixture_sets.get(), tmp_path / "out")
+    assert (tmp_path / "out" / "published" / f"{key}.json").read_bytes() == published
