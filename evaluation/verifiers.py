@@ -8,12 +8,20 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
+from annotate.models import Person
+from annotate.permissions import OPERATOR
 from evaluation import records
-from evaluation.models import Attempt, Cell, CellSummary, Plan, Release, Sweep
+from evaluation.domain.plan_schema import PlanRefused
+from evaluation.domain.plan_toml import parse_plan, plan_payload
+from evaluation.models import Attempt, Cell, CellSummary, Plan, Release, Sweep, SweepReport
 from evaluation.services.decide_release import decide_release
+from evaluation.services.outcome_table import table_of_results
+from evaluation.services.plugins import installed_plugins
 from evaluation.services.result_keys import ANSWER, KINDS, ORACLE, OUTCOME, QUERY
+from evaluation.services.results import compute_results, report_body, report_recipe
 from evaluation.services.sign_release import release_canonical
 from ledger import registry
 from ledger.domain.canonical import canonical_bytes, digest
@@ -26,6 +34,10 @@ _RESULT_TEXT = {
     ANSWER: ("text[]",),
     ORACLE: ("text[]",),
 }
+
+
+#: A release and its record are written in one transaction, a moment apart.
+_SAME_MOMENT = timedelta(minutes=1)
 
 
 def register_all() -> None:
@@ -42,6 +54,7 @@ def register_all() -> None:
     registry.register_table(Attempt._meta.db_table, verify_attempts_recorded)
     registry.register_table(Release._meta.db_table, verify_releases_recorded)
     registry.register_table(CellSummary._meta.db_table, verify_summaries)
+    registry.register_table(SweepReport._meta.db_table, verify_reports)
 
 
 def verify_plan(record: Record) -> Iterator[Finding]:
@@ -56,15 +69,16 @@ def verify_plan(record: Record) -> Iterator[Finding]:
         fixture_set__digest=told["fixture_set"],
         locked_at__isnull=False,
     )
-    told_again = [records.plan_locked_payload(plan) for plan in plans]
-    if _without_by(told) not in told_again:
+    told_again = [{**records.plan_locked_payload(plan), "by": _name(plan.locked_by)} for plan in plans]
+    if told not in told_again:
         yield from _differs(told, told_again[0] if told_again else None, record.seq, where)
 
 
 def verify_started(record: Record) -> Iterator[Finding]:
     """Find the sweep with its plan, seed and cells."""
     sweep = _sweep(record)
-    yield from _differs(record.value, records.sweep_started_payload(sweep) if sweep else None, record.seq, record.scope)
+    found = {**records.sweep_started_payload(sweep), "by": _name(sweep.started_by)} if sweep else None
+    yield from _differs(record.value, found, record.seq, record.scope)
 
 
 def verify_closed(record: Record) -> Iterator[Finding]:
@@ -120,6 +134,8 @@ def verify_release(record: Record) -> Iterator[Finding]:
         return
     if release.ledger_head != record.link:
         yield Finding("release.head", record.seq, where, "it prints another ledger head than its record's.")
+    if abs(release.signed_at - record.recorded_at) > _SAME_MOMENT:
+        yield Finding("release.time", record.seq, where, "it names another time than its record's.")
     if digest(bytes(release.canonical)) != release.digest:
         yield Finding("release.digest", record.seq, where, "its bytes do not have its digest.")
     decision = decide_release(release.sweep)
@@ -145,6 +161,8 @@ def verify_locked_plans() -> Iterator[Finding]:
             continue
         if plan.locked_at is None:
             continue
+        if not _says(plan):
+            yield Finding("plan.text", None, where, "it is locked and its text does not say what was locked.")
         payload = records.plan_locked_payload(plan)
         if (payload["study"], payload["fixture_set"], payload["digest"], payload["locked_at"]) not in told:
             yield Finding("row.unrecorded", None, where, "it is locked and no record says so.")
@@ -196,11 +214,36 @@ def verify_summaries() -> Iterator[Finding]:
             yield Finding("sweep.cells", None, sweep.scope, f"it is sealed and {cells} of its cells are open.")
 
 
+def verify_reports() -> Iterator[Finding]:
+    """Compute every kept report anew from the sealed results: pages, files and the API show what it says."""
+    for report in SweepReport.objects.select_related("sweep__plan__fixture_set", "sweep__plan__study").iterator():
+        sweep = report.sweep
+        if sweep.state != Sweep.State.SEALED or report.recipe != report_recipe(sweep):
+            # Never shown: it is computed anew before anybody reads it.
+            continue
+        if report_body(compute_results(sweep, table_of_results(sweep))) != _inflated(bytes(report.body)):
+            what = "computed again from the sealed results, its numbers are others. Delete the row; it is only a copy."
+            yield Finding("report.differs", None, f"report of {sweep.scope}", what)
+
+
+def _says(plan: Plan) -> bool:
+    """Whether the text of a plan reads as the payload it is kept with."""
+    try:
+        read = parse_plan(plan.toml, installed_plugins().known_names())
+    except PlanRefused:
+        return False
+    return canonical_bytes(plan_payload(read)) == bytes(plan.canonical)
+
+
 def _inflated(body: bytes) -> bytes:
     try:
         return zlib.decompress(body)
     except zlib.error:
         return b""
+
+
+def _name(person: Person | None) -> str:
+    return person.username if person else OPERATOR.username
 
 
 def _sweep(record: Record) -> Sweep | None:
@@ -212,15 +255,15 @@ def _sweep_id(scope: str) -> int:
     return int(number) if kind == "sweep" and number.isdecimal() else -1
 
 
-def _without_by(told: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in told.items() if name not in {"by", "reason"}}
+def _without_reason(told: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in told.items() if name != "reason"}
 
 
 def _differs(told: dict[str, Any], found: dict[str, Any] | None, seq: int, where: str) -> Iterator[Finding]:
     if found is None:
         yield Finding("row.missing", seq, where, "the row it describes is gone.")
         return
-    told = _without_by(told)
+    told = _without_reason(told)
     for name in sorted(told.keys() | found.keys()):
         if told.get(name) != found.get(name):
             yield Finding("row.differs", seq, where, f"{name}: recorded and stored values differ.")

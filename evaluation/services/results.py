@@ -61,15 +61,25 @@ def sweep_results(sweep: Sweep, *, progress: Progress = lambda done, of: None) -
         raise NotSealed(
             f"Sweep {sweep.pk} is {sweep.state}: results are computed when its last cell is done and sealed."
         )
-    recipe = digest(f"{FORM}/{sweep.root}/{sweep.plan.digest}".encode())
+    recipe = report_recipe(sweep)
     kept = SweepReport.objects.filter(sweep=sweep, recipe=recipe).first()
     if kept is not None:
         return SweepResults(json.loads(zlib.decompress(kept.body)))
     results = compute_results(sweep, table_of_summaries(sweep), progress=progress)
-    body = zlib.compress(json.dumps(results.data, ensure_ascii=False, allow_nan=False).encode())
+    body = zlib.compress(report_body(results))
     with transaction.atomic():
         SweepReport.objects.update_or_create(sweep=sweep, defaults={"recipe": recipe, "body": body})
     return results
+
+
+def report_recipe(sweep: Sweep) -> str:
+    """Return the digest of what a kept report depends on; one of another recipe is never shown."""
+    return digest(f"{FORM}/{sweep.root}/{sweep.plan.digest}".encode())
+
+
+def report_body(results: SweepResults) -> bytes:
+    """Return a report as it is kept, before compression."""
+    return json.dumps(results.data, ensure_ascii=False, allow_nan=False).encode()
 
 
 def compute_results(sweep: Sweep, table: OutcomeTable, *, progress: Progress = lambda done, of: None) -> SweepResults:

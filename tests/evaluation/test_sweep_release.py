@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import zlib
+from datetime import timedelta
+
 import pytest
 from django.db import DatabaseError, connection, transaction
 
@@ -9,10 +13,11 @@ from annotate.domain.vocabulary import Role
 from annotate.models import Person
 from annotate.permissions import OPERATOR, NotAllowed
 from evaluation.domain.decision import Disposition, decision_from_payload
-from evaluation.models import CellSummary, Release, Sweep
+from evaluation.models import CellSummary, Plan, Release, Sweep, SweepReport
 from evaluation.services.decide_release import decide_release
 from evaluation.services.lock_plan import lock_plan
 from evaluation.services.problems import AlreadySigned, CannotAccept, Conflict, NotSealed, ReasonMissing
+from evaluation.services.results import sweep_results
 from evaluation.services.sign_release import sign_release
 from evaluation.services.start_sweep import start_sweep
 from evaluation.services.work import drain
@@ -22,7 +27,7 @@ from ledger.domain.canonical import parse_canonical
 from ledger.models import Record
 from ledger.services import verify
 from tests.evaluation.sweeps import plan_toml, small_study, started
-from tests.factories.studies import make_member, make_study
+from tests.factories.studies import make_member, make_person, make_study
 
 pytestmark = pytest.mark.django_db
 # PostgreSQL alters no table inside a transaction that has written to it.
@@ -180,3 +185,26 @@ def test_verifier_finds_a_summary_that_is_not_its_record(sealed: Sweep) -> None:
     assert other is not None
     CellSummary.objects.filter(pk=summary.pk).update(outcomes=other.outcomes)
     assert "row.differs" in {finding.kind for finding in verify().findings}
+
+
+@lifting_triggers
+def test_verifier_finds_another_signer_time_starter_or_plan_text(sealed: Sweep, lead: Person) -> None:
+    release = sign_release(lead, sealed, idempotency_key="k")
+    assert verify().findings == ()
+    stranger = make_person()
+    with triggers.lifted(connection):
+        Release.objects.update(signed_at=release.signed_at - timedelta(days=30))
+        Plan.objects.update(locked_by=stranger, toml=sealed.plan.toml.replace("tolerance = 0.10", "tolerance = 0.90"))
+        Sweep.objects.update(started_by=stranger)
+    found = {(finding.kind, finding.message.split(":")[0]) for finding in verify().findings}
+    assert {"release.time", "plan.text"} <= {kind for kind, _ in found}
+    assert ("row.differs", "by") in found
+    assert sum(finding.message.startswith("by:") for finding in verify().findings) == 2
+
+
+def test_verifier_finds_a_kept_report_whose_numbers_are_not_the_sealed_ones(sealed: Sweep) -> None:
+    data = sweep_results(sealed).data
+    assert verify().findings == ()
+    data["decision"]["disposition"] = "accept"
+    SweepReport.objects.update(body=zlib.compress(json.dumps(data, ensure_ascii=False).encode()))
+    assert [finding.kind for finding in verify().findings] == ["report.differs"]
