@@ -166,17 +166,25 @@ def _arm(arm: ArmTrace, trace: QuestionTrace, reader: Reader) -> dict[str, Any]:
             }
             for one in (answer.citations if answer else ())
         ],
-        "prompt": [
-            {
-                "text": text.decode("utf-8") if document < 0 else reader.text(document, start, end),
-                "start": start,
-                "end": end,
-                "evidence": document >= 0,
-            }
-            for text, document, start, end in arm.parts
-        ],
+        "prompt": _prompt(arm, trace, reader),
     }
     return found
+
+
+def _prompt(arm: ArmTrace, trace: QuestionTrace, reader: Reader) -> list[dict[str, Any]]:
+    """Return the prompt in parts, evidence and what stands between; restricted evidence is None.
+
+    A plan's labels may name documents; one whose name is not this person's is named as the rest of the page does.
+    """
+    following = [document for _, document, _, _ in arm.parts[1:]] + [-1]
+    parts = []
+    for (text, document, start, end), after in zip(arm.parts, following, strict=True):
+        shown = text.decode("utf-8") if document < 0 else reader.text(document, start, end)
+        if shown is not None and document < 0 <= after and reader.name(after) is None:
+            one = trace.documents[after]
+            shown = shown.replace(one.document_id, f"restricted document {one.digest[:12]}")
+        parts.append({"text": shown, "start": start, "end": end, "evidence": document >= 0})
+    return parts
 
 
 def _fate(arm: ArmTrace, trace: QuestionTrace) -> dict[str, str]:

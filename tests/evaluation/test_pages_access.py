@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from django.test import TestCase
+from django.test import Client, TestCase
 from django.urls import reverse
 
 from annotate.domain.vocabulary import Role
@@ -109,3 +109,16 @@ def test_restricted_text_stays_out_of_every_page_without_the_labels(client: obje
     assert secret not in partly
     client.force_login(make_member(sweep.plan.study, Role.LEAD, clearance=["staff", "keys"]))
     assert secret in client.get(page, {"phase": "1/4"}).content.decode()
+
+
+@pytest.mark.django_db
+def test_label_that_names_documents_does_not_name_a_restricted_one(client: Client) -> None:
+    toml = PLAN.replace("[budget]", '[budget]\nlabel_format = "{rank}. {title}: "')
+    sweep = make_sealed_sweep(make_plan(make_fixture_set(), toml))
+    address = reverse("sweep-question", args=[sweep.pk, "holiday"])
+    client.force_login(make_member(sweep.plan.study, Role.OBSERVER))
+    page = client.get(address).content.decode()
+    assert "lending: " in page or "safety: " in page
+    assert "staff: " not in page
+    client.force_login(make_member(sweep.plan.study, Role.LEAD, clearance=["staff", "keys"]))
+    assert "staff: " in client.get(address).content.decode()
