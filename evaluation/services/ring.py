@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import logging
+
 from django.conf import settings
 from django.db import transaction
+
+logger = logging.getLogger(__name__)
 
 
 def ring() -> None:
@@ -17,6 +21,12 @@ def ring() -> None:
 
 
 def _publish() -> None:
+    from kombu.exceptions import OperationalError
+    from redis.exceptions import RedisError
+
     from config.celery import publish
 
-    publish()
+    try:
+        publish()
+    except (OperationalError, RedisError, OSError) as error:
+        logger.warning("The broker is away (%s): workers will find the work by themselves within seconds.", error)

@@ -16,6 +16,7 @@ from annotate.models import Study
 from annotate.permissions import Actor, actor_for, require
 from annotate.views.respond import crumbs, respond
 from annotate.views.study_nav import asker, study_links
+from evaluation.domain.plan_schema import PlanRefused
 from evaluation.models import Plan, Sweep
 from evaluation.selectors.pages import plans_visible_to, sweeps_visible_to
 from evaluation.services.problems import CannotAccept, Conflict, ReasonMissing
@@ -36,6 +37,10 @@ def page(view: View) -> View:
             return view(request, *args, **kwargs)
         except Conflict as conflict:
             return refused(request, "This is not how things stand", [BadInput("", str(conflict).rstrip("."), "")], 409)
+        except PlanRefused as unread:
+            # A form's own text is answered where it was sent; this is a plan that an older version locked.
+            problems = [BadInput(one.where, one.what.rstrip("."), one.mend) for one in unread.problems]
+            return refused(request, "This version of Cutline does not read this plan", problems, 409)
         except (ReasonMissing, CannotAccept) as bad:
             return refused(request, "This was not accepted", [BadInput("", str(bad).rstrip("."), "")], 422)
 

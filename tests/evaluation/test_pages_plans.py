@@ -11,6 +11,7 @@ from django.db import connection
 from django.test import TestCase
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from annotate.domain.vocabulary import Partition, Role
 from evaluation.domain.plan import Plan as PlanValue
@@ -22,6 +23,8 @@ from evaluation.services.lock_plan import lock_plan
 from evaluation.services.start_sweep import start_sweep
 from evaluation.services.work import drain
 from evaluation.views import plan_reading
+from ledger.domain.canonical import digest
+from ledger.services import verify
 from tests.factories.studies import make_member
 from tests.factories.sweeps import PLAN, make_fixture_set, make_plan, make_sealed_sweep, make_sweep
 
@@ -264,6 +267,29 @@ class TestReleasePage(TestCase):
             assert "is not the one of the sweep any more" in " ".join(stale_reasons(sweep))
             tokenizer.unlink()
             assert "is not the one of the sweep any more" in " ".join(stale_reasons(sweep))
+
+
+class TestPlanOfAnotherVersion(TestCase):
+    def test_plan_this_version_does_not_read_is_said_to_be_one_and_is_no_finding(self) -> None:
+        sweep = make_sealed_sweep()
+        plan = sweep.plan
+        toml = plan.toml.replace("top_k = 2", "top_k = 0")
+        canonical = bytes(plan.canonical).replace(b'"top_k":2', b'"top_k":0')
+        old = Plan.objects.create(
+            study=plan.study,
+            fixture_set=plan.fixture_set,
+            name="old",
+            toml=toml,
+            canonical=canonical,
+            digest=digest(canonical),
+        )
+        self.client.force_login(make_member(plan.study, Role.LEAD))
+        answer = self.client.get(reverse("plan", args=[old.pk]))
+        assert answer.status_code == 409
+        assert "does not read this plan" in answer.content.decode()
+        assert "budget.top_k" in answer.content.decode()
+        Plan.objects.filter(pk=old.pk).update(locked_at=timezone.now())
+        assert "plan.text" not in {finding.kind for finding in verify().findings}
 
 
 class TestPostHoc(TestCase):

@@ -67,9 +67,14 @@ def test_sweep_started_while_the_broker_is_away_is_found_by_the_worker_itself(
         broker.stop()
 
 
-def test_ring_that_cannot_be_published_leaves_the_caller_alone(settings: Settings) -> None:
+def test_ring_that_cannot_be_published_leaves_the_caller_alone_and_says_so_in_a_line(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
     settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"
     ring()
+    (said,) = [record for record in caplog.records if record.name == "evaluation.services.ring"]
+    assert "broker is away" in said.getMessage()
+    assert not [record for record in caplog.records if record.exc_info]
 
 
 def test_ring_rings_after_the_commit_and_names_no_cell(with_broker: dict[str, str], broker_url: str) -> None:
