@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -19,10 +19,13 @@ UNSHIFTED_CONTROL = "unshifted control"
 class ChunkTable:
     """Chunks of one document in source order; every array has one entry per chunk unless said otherwise.
 
-    `core_start`, `core_end`, `end` are byte offsets (a chunk is `[core_start, end)`); `token_start`,
-    `token_core_end`, `token_end` the token indices they came from. `cut_tokens` and `cut_bytes` list every interior
-    cut as realised (after moving back to a code point); `empty_cores` the cores, by index, that snapped to nothing
-    and yielded no chunk; `dropped_tails` how many contained tails a declared rule removed.
+    `core_start`, `core_end`, `end` are byte offsets (a chunk is `[start, end)`, where `start` is `core_start` unless a
+    segmenter overlaps backwards, and never decreases); `token_start`, `token_core_end`, `token_end` the token indices
+    they came from. `cut_tokens` and `cut_bytes` list every interior cut as realised (after moving back to a code
+    point); `empty_cores` the cores, by index, that snapped to nothing and yielded no chunk; `dropped_tails` how many
+    contained tails a declared rule removed. `remarks` counts what a segmenter has to say, such as oversized sentences
+    it split; `lineage` gives, per chunk, the byte interval whose text the chunk inherits (a table's header rows), −1
+    where none: shape (chunks, 2).
     """
 
     core_start: IntArray
@@ -35,6 +38,14 @@ class ChunkTable:
     cut_bytes: IntArray
     empty_cores: IntArray
     dropped_tails: int = 0
+    start: IntArray | None = None
+    remarks: Mapping[str, int] = field(default_factory=dict)
+    lineage: IntArray | None = None
+
+    @property
+    def starts(self) -> IntArray:
+        """First byte of each chunk."""
+        return self.core_start if self.start is None else self.start
 
     def __len__(self) -> int:
         return int(self.core_start.size)
@@ -114,7 +125,7 @@ def join(tables: Sequence[ChunkTable], sizes: Sequence[int]) -> CorpusChunks:
 
     return CorpusChunks(
         document=np.repeat(np.arange(len(tables), dtype=np.int64), counts),
-        start=column("core_start"),
+        start=column("starts"),
         core_end=column("core_end"),
         end=column("end"),
         token_start=column("token_start"),

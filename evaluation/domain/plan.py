@@ -19,8 +19,11 @@ from evaluation.domain.outcomes import View
 from evaluation.domain.phases import PhaseLabel, grid
 from evaluation.domain.plan_schema import setting
 from evaluation.domain.plan_words import (
+    UNSHIFTED_SEGMENTERS,
     ArmRole,
+    Counting,
     Crossing,
+    Dedup,
     EdgePolicy,
     Factor,
     GateKind,
@@ -28,15 +31,20 @@ from evaluation.domain.plan_words import (
     InsufficientEvidence,
     IntervalMethod,
     LatencyState,
+    MetadataFilter,
     MetricName,
     Multiplicity,
     Overflow,
+    ParentKind,
     PlanPartition,
+    RecoveryMoment,
+    RecoveryPolicy,
     ResamplingUnit,
     Sidedness,
     Tails,
     TieRule,
     TopKUnit,
+    Uncovered,
     UnitUnderTest,
     VerdictSource,
 )
@@ -78,7 +86,9 @@ class Budget:
 
     Token counts are in `tokenizer`, a registered name or the path of a tokenizer file. `label_format` may hold
     `{rank}`, `{title}` and `{citation}`. Two units of one document whose shared part is at least
-    `duplicate_threshold` of the smaller one are a duplicate pair.
+    `duplicate_threshold` of the smaller one are a duplicate pair. `merge_overlaps` joins overlapping units of one
+    version into one, after identical ones were merged. A span counts as covered in the threshold variant when at least
+    `coverage_threshold` of its bytes are visible.
     """
 
     tokenizer: str = setting(filled=True)
@@ -92,6 +102,10 @@ class Budget:
     separator: str = setting(default="\n\n")
     overflow: Overflow = setting(default=Overflow.SKIP)
     duplicate_threshold: DecimalText = setting(default=DecimalText("0.7"), above=0, at_most=1)
+    coverage_threshold: DecimalText = setting(default=DecimalText("0.8"), above=0, at_most=1)
+    counting: Counting = setting(default=Counting.PARTS)
+    deduplicate: Dedup = setting(default=Dedup.IDENTICAL)
+    merge_overlaps: bool = setting(default=False)
 
     def faults(self) -> Iterator[tuple[str, str, str]]:
         """Yield (setting, what, mend) for what is wrong between settings of this table."""
@@ -112,7 +126,11 @@ class Budget:
 
 @dataclass(frozen=True)
 class Retrieval:
-    """The frozen retriever. `candidates` is the depth of its ranked list; `stop_words` are the words themselves."""
+    """The frozen retriever. `candidates` is the depth of its ranked list; `stop_words` are the words themselves.
+
+    `dimensions` belongs to "lsa"; `fuse` and `rrf_k` to "hybrid" (reciprocal rank fusion of the named retrievers);
+    `endpoint`, `reindex_hook`, `timeout_ms` and `attempts` to "http".
+    """
 
     retriever: str = setting(known="retrievers")
     candidates: int = setting(at_least=1)
@@ -121,6 +139,38 @@ class Retrieval:
     analyser: str = setting(default="words", known="analysers")
     stop_words: tuple[str, ...] = setting(default=(), most=10_000)
     tie_rule: TieRule = setting(default=TieRule.SCORE_SOURCE_START)
+    filters: tuple[MetadataFilter, ...] = setting(default=(MetadataFilter.LABELS, MetadataFilter.DATES))
+    dimensions: int = setting(default=128, at_least=2, at_most=1024)
+    fuse: tuple[str, ...] = setting(default=(), known="retrievers", most=8)
+    rrf_k: int = setting(default=60, at_least=1)
+    endpoint: str = setting(default="")
+    reindex_hook: str = setting(default="")
+    timeout_ms: int = setting(default=10_000, at_least=1, at_most=600_000)
+    attempts: int = setting(default=3, at_least=1, at_most=10)
+
+
+@dataclass(frozen=True)
+class Reranking:
+    """What orders the hits anew. `relevance` is MMR's λ: 1 keeps the retriever's order, 0 looks at novelty alone."""
+
+    reranker: str = setting(default="none", known="rerankers")
+    relevance: DecimalText = setting(default=DecimalText("0.7"), at_least=0, at_most=1)
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """How hits are widened. `reach` counts sentences or neighbouring chunks on each side.
+
+    `parent_capacity` is the size in tokens of a "larger-chunk" parent and of an auto-merge's parents, `merge_share` the
+    share of a parent's chunks that must be hits before they are merged into it.
+    """
+
+    policy: RecoveryPolicy = setting(default=RecoveryPolicy.NONE)
+    moment: RecoveryMoment = setting(default=RecoveryMoment.AFTER_RERANKING)
+    reach: int = setting(default=1, at_least=1, at_most=1000)
+    parent: ParentKind = setting(default=ParentKind.SECTION)
+    parent_capacity: int = setting(default=0, at_least=0)
+    merge_share: DecimalText = setting(default=DecimalText("0.5"), above=0, at_most=1)
 
 
 @dataclass(frozen=True)
@@ -153,25 +203,44 @@ class PhaseRule:
 
 @dataclass(frozen=True)
 class Arm:
-    """One indexing configuration. `capacity` and `overlap` count `unit`s; the stride is their difference."""
+    """One indexing configuration. `capacity` and `overlap` count `unit`s; the stride is their difference.
+
+    `separators` belong to "recursive", `language` to sentence and code-aware segmenters ("" lets them find out).
+    `splitter` is the class an adapter builds, as `package.module:Class`, and `options` its settings as a JSON object;
+    `chunks` names a chunk dump and `chunks_digest` the hex SHA-256 of its bytes. `retrieval`, `reranking` and
+    `recovery` replace the plan's own for this arm.
+    """
 
     name: str = setting(name=True)
     role: ArmRole = setting()
     segmenter: str = setting(known="segmenters")
-    capacity: int = setting(at_least=1)
-    overlap: int = setting(at_least=0)
+    capacity: int = setting(default=0, at_least=0)
+    overlap: int = setting(default=0, at_least=0)
     tails: Tails = setting(default=Tails.KEEP)
     unit: str = setting(default="tokens", known="units")
     factor: Factor = setting(default=Factor.NONE)
+    separators: tuple[str, ...] = setting(default=(), most=100)
+    language: str = setting(default="")
+    splitter: str = setting(default="")
+    options: str = setting(default="{}")
+    chunks: str = setting(default="")
+    chunks_digest: str = setting(default="")
+    uncovered: Uncovered = setting(default=Uncovered.REFUSE)
+    retrieval: Retrieval | None = setting(default=None)
+    reranking: Reranking | None = setting(default=None)
+    recovery: Recovery | None = setting(default=None)
 
     @property
     def stride(self) -> int:
-        """Distance between two cuts, in `unit`s."""
-        return self.capacity - self.overlap
+        """Distance between two cuts, in `unit`s; 0 for a segmenter without phases."""
+        return 0 if self.segmenter in UNSHIFTED_SEGMENTERS else self.capacity - self.overlap
 
     def faults(self) -> Iterator[tuple[str, str, str]]:
         """Yield (setting, what, mend) for what is wrong between settings of this arm."""
-        if self.overlap >= self.capacity:
+        shifted = self.segmenter not in UNSHIFTED_SEGMENTERS
+        if shifted and self.capacity < 1:
+            yield ("capacity", f"is {self.capacity}.", "Say how many units a chunk holds: at least 1.")
+        elif shifted and self.overlap >= self.capacity:
             yield (
                 "overlap",
                 f"is {self.overlap}, not below the capacity {self.capacity}: the cuts would never advance.",
@@ -269,10 +338,24 @@ class Plan:
     metrics: tuple[MetricName, ...] = setting(filled=True)
     statistics: StatisticsRule = setting()
     decision: DecisionRule = setting()
+    reranking: Reranking = setting(default=Reranking())
+    recovery: Recovery = setting(default=Recovery())
     edge_policy: EdgePolicy = setting(default=EdgePolicy.KEEP_SHORTER)
     gates: tuple[Gate, ...] = setting(default=(), most=200)
     vetoes: Vetoes = setting(default=Vetoes())
     resources: Resources = setting(default=Resources())
+
+    def retrieval_of(self, arm: Arm) -> Retrieval:
+        """Return the retrieval `arm` runs with: its own, or the plan's."""
+        return arm.retrieval or self.retrieval
+
+    def reranking_of(self, arm: Arm) -> Reranking:
+        """Return the reranking `arm` runs with: its own, or the plan's."""
+        return arm.reranking or self.reranking
+
+    def recovery_of(self, arm: Arm) -> Recovery:
+        """Return the recovery `arm` runs with: its own, or the plan's."""
+        return arm.recovery or self.recovery
 
     @property
     def baseline(self) -> Arm:

@@ -50,9 +50,10 @@ class KnownNames:
 
     segmenters: frozenset[str] | None = frozenset({"token-window"})
     retrievers: frozenset[str] | None = frozenset({"bm25"})
+    rerankers: frozenset[str] | None = frozenset({"none", "mmr"})
     generators: frozenset[str] | None = frozenset({"none", "extractive"})
     analysers: frozenset[str] | None = frozenset({"words"})
-    units: frozenset[str] | None = frozenset({"tokens"})
+    units: frozenset[str] | None = frozenset({"tokens", "characters", "words", "sentences"})
 
 
 def setting(

@@ -105,7 +105,17 @@ def _plain(value: object) -> bool:
 
 
 def _section(header: str, table: dict[str, Any]) -> list[str]:
-    return ["", header, *(f"{key} = {_literal(value)}" for key, value in table.items() if value is not None)]
+    """One table; a table inside it (an arm's own retrieval) follows under its own header, as TOML wants it."""
+    lines = ["", header, *(f"{key} = {_literal(value)}" for key, value in table.items() if _written(value))]
+    name = header.strip("[]")
+    for key, value in table.items():
+        if isinstance(value, dict):
+            lines += _section(f"[{name}.{key}]", value)
+    return lines
+
+
+def _written(value: object) -> bool:
+    return value is not None and not isinstance(value, dict)
 
 
 def _literal(value: object) -> str:
@@ -135,6 +145,9 @@ def _lines(text: str) -> dict[str, int]:
                 counts[prefix] = counts.get(prefix, -1) + 1
                 places.setdefault(prefix, number)
                 prefix = f"{prefix}[{counts[prefix]}]"
+            elif (owner := prefix.partition("."))[0] in counts and owner[2]:
+                # [arms.recovery] belongs to the last [[arms]] above it.
+                prefix = f"{owner[0]}[{counts[owner[0]]}].{owner[2]}"
             places.setdefault(prefix, number)
             continue
         key = _KEY.match(line)

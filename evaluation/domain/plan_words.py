@@ -72,7 +72,68 @@ class Factor(StrEnum):
     TAILS = "tails"
     UNIT = "unit"
     SEGMENTER = "segmenter"
+    RETRIEVAL = "retrieval"
+    RERANKING = "reranking"
+    RECOVERY = "recovery"
     COMBINED = "combined"
+
+
+#: Segmenters without a shift of their own: one observation however often it is shown.
+UNSHIFTED_SEGMENTERS = frozenset({"langchain", "llama-index", "chonkie", "chunk-dump"})
+
+
+class MetadataFilter(StrEnum):
+    """What retrieval filters by before ranking; checked again on everything an expansion brings."""
+
+    LABELS = "labels"
+    DATES = "dates"
+    LOCALE = "locale"
+
+
+class RecoveryPolicy(StrEnum):
+    """How hits are widened after retrieval."""
+
+    NONE = "none"
+    SENTENCE_WINDOW = "sentence-window"
+    NEIGHBOURS = "neighbours"
+    PARENT = "parent"
+    AUTO_MERGE = "auto-merge"
+
+
+class RecoveryMoment(StrEnum):
+    """Whether hits are widened before or after reranking."""
+
+    BEFORE_RERANKING = "before-reranking"
+    AFTER_RERANKING = "after-reranking"
+
+
+class ParentKind(StrEnum):
+    """What a parent is: the heading's section, the larger window that holds the hit, or the whole document."""
+
+    SECTION = "section"
+    LARGER_CHUNK = "larger-chunk"
+    DOCUMENT = "document"
+
+
+class Dedup(StrEnum):
+    """What packing does with identical intervals. A treatment, never silent: the raw list is recorded first."""
+
+    IDENTICAL = "identical"
+    NONE = "none"
+
+
+class Counting(StrEnum):
+    """How packed evidence is counted: the sum of its parts (label, source tokens, separator) or rendered and whole."""
+
+    PARTS = "parts"
+    WHOLE = "whole"
+
+
+class Uncovered(StrEnum):
+    """What bytes in no chunk of a foreign splitter or dump mean; white space alone is always only reported."""
+
+    REFUSE = "refuse"
+    REPORT = "report"
 
 
 class MetricName(StrEnum):
