@@ -98,13 +98,20 @@ def question_payload(question: Question) -> dict[str, Any]:
 
 
 def result_payload(result: AdjudicatedResult) -> dict[str, Any]:
-    """Return what an imported result is: its content by digest; needs `question.study` loaded."""
+    """Return what an imported result is: its content by digest, and what was judged of its spans where it came from.
+
+    Needs `question.study` loaded.
+    """
     return {
         "study": result.question.study.slug,
         "question": result.question.key,
         "ordinal": result.ordinal,
         "segment": result.segment,
         "content": hashlib.sha256(bytes(result.content)).hexdigest(),
+        "spans": [
+            {"span": row.span_name, "necessity": row.necessity, "reason": row.reason}
+            for row in result.span_decisions.order_by("span_name")
+        ],
     }
 
 

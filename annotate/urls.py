@@ -25,5 +25,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("studies/<slug:slug>/fixtures/", fixtures.fixtures, name="fixtures"),
     path("studies/<slug:slug>/fixtures/<int:pk>/", fixtures.fixture_set, name="fixture-set"),
     path("studies/<slug:slug>/fixtures/<int:pk>/manifest/", fixtures.manifest, name="fixture-set-manifest"),
+    path("studies/<slug:slug>/fixtures/<int:pk>/archive/", fixtures.fixture_set_archive, name="fixture-set-archive"),
     path("adjudication/<int:pk>/", adjudication.adjudicate, name="adjudicate"),
 ]

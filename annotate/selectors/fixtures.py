@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from annotate.domain.access import LabelledRange, hidden_ranges, touches_hidden
+from annotate.domain.archive import fixture_changes, set_changes
 from annotate.domain.content import MarkedSpan, PassContent
 from annotate.domain.content_codec import content_from_payload
 from annotate.domain.errors import BadInput
@@ -82,6 +83,26 @@ def require_manifest(by: By, fixture_set: FixtureSet) -> None:
     seen = versions_visible_to(by).filter(source__study=fixture_set.study, sha256__in=named).order_by()
     if named - set(seen.values_list("sha256", flat=True)):
         raise NamesHiddenSources("fixture.view", actor)
+
+
+def corrections(fixture_set: FixtureSet) -> list[str]:
+    """Return what a successor changed against the set it names, a line each; empty for a set that corrects none."""
+    before = fixture_set.successor_of
+    if before is None:
+        return []
+    changes = set_changes(parse_canonical(bytes(before.canonical)), parse_canonical(bytes(fixture_set.canonical)))
+    rows = {row.fixture_id: bytes(row.canonical) for row in fixture_set.fixtures.all()}
+    old = {row.fixture_id: bytes(row.canonical) for row in before.fixtures.all()}
+    lines = []
+    for what, names in changes.items():
+        kind, _, how = what.partition("_")
+        for name in names:
+            members = ""
+            if what == "fixtures_changed":
+                parts = fixture_changes(parse_canonical(old[name]), parse_canonical(rows[name]))
+                members = f" in {', '.join(parts)}"
+            lines.append(f"{kind.removesuffix('s')} {name}: {how}{members}")
+    return lines
 
 
 def openings_of(fixture_set: FixtureSet) -> QuerySet[HeldOutOpening]:

@@ -47,11 +47,11 @@ def export_fixtures(by: By, fixture_set: FixtureSet, path: Path) -> FixtureExpor
     try:
         for folder in ("canonical", "published"):
             (made / folder).mkdir()
-        (made / "set.json").write_bytes(_checked("set", fixture_set))
+        (made / "set.json").write_bytes(checked_bytes("set", fixture_set))
         # One at a time: a published fixture holds the whole text of its sources.
-        for key, canonical, value, published in _fixtures(fixture_set):
+        for key, canonical, value, published in frozen_fixtures(fixture_set):
             (made / "canonical" / f"{key}.json").write_bytes(canonical)
-            (made / "published" / f"{key}.json").write_bytes(published)
+            (made / "published" / f"{key}.json").write_bytes(published or b"")
             lost.update(not_carried(value))
             fixtures += 1
         made.chmod(0o755)
@@ -65,20 +65,29 @@ def export_fixtures(by: By, fixture_set: FixtureSet, path: Path) -> FixtureExpor
     return FixtureExport(path, fixtures, tuple(sorted(lost)))
 
 
-def _fixtures(fixture_set: FixtureSet) -> Iterator[tuple[str, bytes, dict[str, Any], bytes]]:
-    """Yield (id, canonical bytes, their value, published bytes) of each fixture, by id."""
+def frozen_fixtures(
+    fixture_set: FixtureSet, *, published: bool = True
+) -> Iterator[tuple[str, bytes, dict[str, Any], bytes | None]]:
+    """Yield (id, canonical bytes, their value, published bytes or None) of each fixture, by id.
+
+    Raises BadInput for a row whose bytes do not have its digest.
+    """
     versions = SourceVersion.objects.filter(source__study=fixture_set.study)
     texts: dict[str, bytes] = {}
     for row in fixture_set.fixtures.order_by("fixture_id"):
-        data = _checked(f"fixture {row.fixture_id}", row)
+        data = checked_bytes(f"fixture {row.fixture_id}", row)
         value = parse_canonical(data)
+        if not published:
+            yield row.fixture_id, data, value, None
+            continue
         wanted = {span["version"] for span in fixture_spans(value)} - texts.keys()
         for sha256, content in versions.filter(sha256__in=wanted).values_list("sha256", "content"):
             texts[sha256] = bytes(content)
         yield row.fixture_id, data, value, published_bytes(value, texts)
 
 
-def _checked(what: str, row: Fixture | FixtureSet) -> bytes:
+def checked_bytes(what: str, row: Fixture | FixtureSet) -> bytes:
+    """Return the canonical bytes of a frozen row. Raises BadInput when they do not have its digest."""
     data = bytes(row.canonical)
     if digest(data) != row.digest:
         raise BadInput(what, "its bytes do not have its digest", "Run manage.py verify_ledger.")

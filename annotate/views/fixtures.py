@@ -17,12 +17,14 @@ from annotate.domain.errors import BadInput
 from annotate.models import FixtureSet, Study
 from annotate.permissions import Actor, allows, require
 from annotate.selectors.fixtures import (
+    corrections,
     fixture_sets_visible_to,
     openings_of,
     readable_fixture_values,
     require_manifest,
     survey,
 )
+from annotate.services.export_archive import fixture_archive
 from annotate.services.freeze_fixtures import freeze_fixtures
 from annotate.views.respond import crumbs, respond
 from annotate.views.study_nav import asker, study_and_actor, study_links
@@ -92,6 +94,8 @@ def fixture_set(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "rows": readable_fixture_values(asker(request), found),
         "digests": dict(found.fixtures.values_list("fixture_id", "digest")),
         "openings": openings_of(found),
+        "changes": corrections(found),
+        "may_export": allows(actor, "dataset.export"),
         "crumbs": crumbs(
             ("Home", reverse("home")),
             (study.title, reverse("study", args=[study.slug])),
@@ -110,5 +114,21 @@ def manifest(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     require_manifest(asker(request), found)
     response = HttpResponse(bytes(found.canonical), content_type="application/octet-stream")
     response["Content-Disposition"] = f'attachment; filename="{found.name}.manifest.json"'
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+@require_GET
+@login_required
+def fixture_set_archive(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    """Send the set as one archive that `sha256sum` can check; with `?sources=1` the source texts are in it."""
+    _, _, found = _one(request, slug, pk)
+    try:
+        made = fixture_archive(asker(request), found, sources=request.GET.get("sources") == "1")
+    except BadInput as refusal:
+        messages.error(request, str(refusal))
+        return HttpResponseRedirect(reverse("fixture-set", args=[slug, pk]))
+    response = HttpResponse(made.data, content_type="application/octet-stream")
+    response["Content-Disposition"] = f'attachment; filename="{found.name}.tar.gz"'
     response["Cache-Control"] = "no-store"
     return response

@@ -105,6 +105,7 @@ ROWS = [
     page("fixtures", "study", GET=OVERSEERS, POST=LEAD),
     page("fixture-set", "fixture-set", GET=OVERSEERS),
     page("fixture-set-manifest", "fixture-set", GET=CLEARED),
+    page("fixture-set-archive", "fixture-set", GET=LEAD),
     page("plans", "study", GET=READERS, POST=LEAD, body={"fixture_set": "v1", "toml": "name ="}),
     page("plan", "draft", GET=READERS, POST=LEAD, body={"action": "lock"}),
     page("plan", "draft", GET=READERS, POST=LEAD, body={"action": "write"}),

@@ -1,0 +1,1 @@
+"""What every fixture archive carries beside its fixtures: a script that checks it, and its files' JSON Schemas."""
