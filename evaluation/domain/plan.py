@@ -19,6 +19,7 @@ from evaluation.domain.outcomes import View
 from evaluation.domain.phases import PhaseLabel, grid
 from evaluation.domain.plan_schema import setting
 from evaluation.domain.plan_words import (
+    FOREIGN_RETRIEVER,
     UNSHIFTED_SEGMENTERS,
     ArmRole,
     Counting,
@@ -357,6 +358,16 @@ class Plan:
         """Return the recovery `arm` runs with: its own, or the plan's."""
         return arm.recovery or self.recovery
 
+    def stride_of(self, arm: Arm) -> int:
+        """Return how many phases `arm` has in this plan; 0 for an unshifted control.
+
+        A retriever we do not own sees no cut of ours unless it offers a hook to index them, so its arm cannot shift
+        whatever its segmenter could do.
+        """
+        retrieval = self.retrieval_of(arm)
+        foreign = retrieval.retriever == FOREIGN_RETRIEVER and not retrieval.reindex_hook
+        return 0 if foreign else arm.stride
+
     @property
     def baseline(self) -> Arm:
         """The arm every candidate is compared with; a checked plan has exactly one."""
@@ -374,7 +385,7 @@ class Plan:
         Empty when the arms share no label: targeted phases only, or every phase of arms with different strides.
         """
         asked = set(grid(self.phases.grid)) if self.phases.grid else set()
-        strides = {arm.stride for arm in self.arms if arm.stride > 0}
+        strides = {self.stride_of(arm) for arm in self.arms} - {0}
         if self.phases.every and len(strides) == 1:
             stride = strides.pop()
             asked |= {PhaseLabel(Fraction(phase, stride)) for phase in range(1, stride + 1)}

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from annotate.domain.vocabulary import Segment
-from evaluation.domain.plan import Arm, Gate, Plan
-from evaluation.domain.plan_schema import PlanProblem
+from evaluation.domain.plan import Gate, Plan
+from evaluation.domain.plan_factors import factor_problems
+from evaluation.domain.plan_schema import KnownNames, PlanProblem
+from evaluation.domain.plan_uses import use_problems
 from evaluation.domain.plan_words import (
     ArmRole,
-    Factor,
     GateKind,
     GateStatistic,
     MetricName,
@@ -25,18 +26,22 @@ ANSWER_METRICS = frozenset(MetricName) - {MetricName.COMPLETE_SUPPORT, MetricNam
 """Metrics that need a generator."""
 
 
-def plan_problems(plan: Plan) -> tuple[PlanProblem, ...]:
-    """Return every cross-setting fault of a plan whose settings are sound one by one; empty when it can be locked."""
+def plan_problems(plan: Plan, known: KnownNames | None = None) -> tuple[PlanProblem, ...]:
+    """Return every cross-setting fault of a plan whose settings are sound one by one; empty when it can be locked.
+
+    `known` says which settings each plug-in of this installation reads.
+    """
     if too_much := tuple(_size(plan)):
         # The other rules walk the phases, which is what there are too many of.
         return too_much
-    checks = (_arms, _phases, _budget, _answers, _gates, _decision)
-    return tuple(problem for check in checks for problem in check(plan))
+    checks = (_arms, factor_problems, _phases, _budget, _answers, _gates, _decision)
+    found = [problem for check in checks for problem in check(plan)]
+    return (*found, *use_problems(plan, known or KnownNames()))
 
 
 def _size(plan: Plan) -> Iterator[PlanProblem]:
     labels = plan.phases.grid + len(plan.phases.labels)
-    strides = [max(arm.stride, 1) for arm in plan.arms]
+    strides = [max(plan.stride_of(arm), 1) for arm in plan.arms]
     phases = sum(stride if plan.phases.every else min(labels, stride) for stride in strides)
     runs = phases * plan.generation.repeats
     if runs > MAX_RUNS:
@@ -45,18 +50,6 @@ def _size(plan: Plan) -> Iterator[PlanProblem]:
             f"ask for up to {runs:,} runs over all arms, phases and repeats; at most {MAX_RUNS:,} are started.",
             "Ask for a grid instead of every phase, for fewer repeats, or write several plans.",
         )
-
-
-def changed_factors(arm: Arm, baseline: Arm) -> tuple[Factor, ...]:
-    """Return what `arm` changes against `baseline`, one factor per differing setting."""
-    pairs = (
-        (Factor.SEGMENTER, arm.segmenter != baseline.segmenter),
-        (Factor.CAPACITY, arm.capacity != baseline.capacity),
-        (Factor.OVERLAP, arm.overlap != baseline.overlap),
-        (Factor.TAILS, arm.tails is not baseline.tails),
-        (Factor.UNIT, arm.unit != baseline.unit),
-    )
-    return tuple(factor for factor, differs in pairs if differs)
 
 
 def _arms(plan: Plan) -> Iterator[PlanProblem]:
@@ -72,49 +65,26 @@ def _arms(plan: Plan) -> Iterator[PlanProblem]:
         return
     if not plan.candidates:
         yield PlanProblem("arms", "has no candidate.", 'Give at least one arm role = "candidate".')
-    yield from _factors(plan)
-
-
-def _factors(plan: Plan) -> Iterator[PlanProblem]:
-    baseline = plan.baseline
-    for index, arm in enumerate(plan.arms):
-        where = f"arms[{index}].factor"
-        if arm.role is ArmRole.BASELINE:
-            continue
-        changed = changed_factors(arm, baseline)
-        if not changed:
-            yield PlanProblem(
-                f"arms[{index}]", f"is the same as the baseline “{baseline.name}”.", "Change a factor or drop the arm."
-            )
-            continue
-        actual = changed[0] if len(changed) == 1 else Factor.COMBINED
-        if arm.factor is not actual:
-            yield PlanProblem(
-                where,
-                f"says “{arm.factor}”, but the arm changes {', '.join(changed)}.",
-                f'Write "{actual}", or change one thing only.',
-            )
 
 
 def _phases(plan: Plan) -> Iterator[PlanProblem]:
-    strides = {arm.stride for arm in plan.arms if arm.stride > 0}
+    strides = {plan.stride_of(arm) for arm in plan.arms} - {0}
     if plan.phase_labels:
         if MetricName.REVERSAL in plan.metrics and len(plan.phase_labels) < 2:
             yield PlanProblem(
                 "phases", "hold one label, so no answer can reverse between phases.", "Ask for a grid of 2 or more."
             )
         for index, arm in enumerate(plan.arms):
-            if arm.stride > 0 and len({label.phase(arm.stride) for label in plan.phase_labels}) < 2 <= len(
-                plan.phase_labels
-            ):
+            stride = plan.stride_of(arm)
+            if stride > 0 and len({label.phase(stride) for label in plan.phase_labels}) < 2 <= len(plan.phase_labels):
                 yield PlanProblem(
                     f"arms[{index}].overlap",
-                    f"leaves a stride of {arm.stride}, on which all {len(plan.phase_labels)} phase labels are one cut.",
+                    f"leaves a stride of {stride}, on which all {len(plan.phase_labels)} phase labels are one cut.",
                     "Lower the overlap or raise the capacity.",
                 )
         return
     what = "name no phase at all."
-    if plan.phases.every:
+    if plan.phases.every and strides:
         what = f"ask for every phase, but the arms' strides differ ({', '.join(map(str, sorted(strides)))})."
     elif plan.phases.targeted:
         what = "are targeted only, and targeted phases never enter a comparison."
@@ -124,12 +94,22 @@ def _phases(plan: Plan) -> Iterator[PlanProblem]:
 
 
 def _budget(plan: Plan) -> Iterator[PlanProblem]:
-    if plan.budget.top_k > plan.retrieval.candidates:
-        yield PlanProblem(
-            "budget.top_k",
-            f"is {plan.budget.top_k}, deeper than the {plan.retrieval.candidates} candidates retrieved.",
-            "Raise retrieval.candidates or lower top_k.",
-        )
+    for place, depth in _depths(plan):
+        if plan.budget.top_k > depth:
+            yield PlanProblem(
+                "budget.top_k",
+                f"is {plan.budget.top_k}, deeper than the {depth} candidates retrieved.",
+                f"Raise {place}.candidates or lower top_k.",
+            )
+            return
+
+
+def _depths(plan: Plan) -> Iterator[tuple[str, int]]:
+    """Yield where a retrieval stands and how many candidates it takes: the plan's, then those of arms."""
+    yield "retrieval", plan.retrieval.candidates
+    for index, arm in enumerate(plan.arms):
+        if arm.retrieval is not None:
+            yield f"arms[{index}].retrieval", arm.retrieval.candidates
 
 
 def _answers(plan: Plan) -> Iterator[PlanProblem]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from decimal import Decimal, InvalidOperation
 from enum import Enum
@@ -45,15 +45,36 @@ class PlanRefused(ValueError):
 
 
 @dataclass(frozen=True)
-class KnownNames:
-    """The plug-in names a plan may use; None leaves a kind unchecked."""
+class SettingUse:
+    """Which settings of its table a plug-in reads (`uses`), and which of those it cannot do without (`needs`).
 
-    segmenters: frozenset[str] | None = frozenset({"token-window"})
-    retrievers: frozenset[str] | None = frozenset({"bm25"})
-    rerankers: frozenset[str] | None = frozenset({"none", "mmr"})
-    generators: frozenset[str] | None = frozenset({"none", "extractive"})
+    `units` are the words its `unit` may have; empty where it counts in none.
+    """
+
+    uses: frozenset[str] = frozenset()
+    needs: frozenset[str] = frozenset()
+    units: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class KnownNames:
+    """The plug-in names a plan may use; None leaves a kind unchecked.
+
+    `uses` maps a kind ("segmenters", "retrievers", "rerankers") to what each of its plug-ins reads of a plan; a plug-in
+    that is not in it may be given any setting.
+    """
+
+    segmenters: frozenset[str] | None = None
+    retrievers: frozenset[str] | None = None
+    rerankers: frozenset[str] | None = None
+    generators: frozenset[str] | None = None
     analysers: frozenset[str] | None = frozenset({"words"})
     units: frozenset[str] | None = frozenset({"tokens", "characters", "words", "sentences"})
+    uses: Mapping[str, Mapping[str, SettingUse]] = field(default_factory=dict)
+
+
+INSTALL = "A plug-in of a third party must be installed and named in CUTLINE_PLUGINS."
+"""What to do about a plug-in that is not there."""
 
 
 def setting(
@@ -209,7 +230,15 @@ class Reader:
             names: frozenset[str] | None = getattr(self.known, rules["known"])
             if names is not None and data not in names:
                 kind = rules["known"].removesuffix("s")
-                self.refuse(where, f"names the unknown {kind} “{data}”.", f"Known: {', '.join(sorted(names))}.")
+                near = _nearest(data, names)
+                mend = f"Did you mean “{near}”? " if near else ""
+                # Analysers and units are no plug-ins: nothing can be installed for them.
+                more = "" if rules["known"] in {"analysers", "units"} else f" {INSTALL}"
+                self.refuse(
+                    where,
+                    f"names the unknown {kind} {_said(data)}.",
+                    f"{mend}Known: {', '.join(sorted(names)) or 'none'}.{more}",
+                )
                 return None
         return data
 
@@ -308,7 +337,7 @@ def _wanted(hint: Any, rules: Any) -> str:
     return _range(rules, "a decimal number")
 
 
-def _nearest(key: str, settings: dict[str, Any]) -> str:
+def _nearest(key: str, settings: Iterable[str]) -> str:
     import difflib
 
     return next(iter(difflib.get_close_matches(key, settings, n=1, cutoff=0.75)), "")

@@ -29,7 +29,7 @@ _LONG_PATH = re.compile(r"""(?<![\w.-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]
 def parse_plan(toml_text: str, known: KnownNames | None = None) -> Plan:
     """Read a plan. Raises `PlanRefused` with every problem found: place, mend and, if known, line.
 
-    `known` holds the plug-in names that exist in this installation.
+    `known` holds the plug-in names that exist in this installation; without it no name of a plug-in is checked.
     """
     _refuse_endless(toml_text)
     try:
@@ -69,11 +69,12 @@ def _refuse_endless(toml_text: str) -> None:
 
 def plan_from_payload(data: object, known: KnownNames | None = None) -> Plan:
     """Rebuild a plan from `plan_payload` (or parsed TOML). Raises `PlanRefused` with every problem found."""
-    reader = Reader(known or KnownNames())
+    known = known or KnownNames()
+    reader = Reader(known)
     plan = reader.table(Plan, data, "")
     problems = reader.problems
     if plan is not None:
-        problems += plan_problems(plan)
+        problems += plan_problems(plan, known)
     if problems or plan is None:
         raise PlanRefused(problems)
     return plan

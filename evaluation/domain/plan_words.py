@@ -82,6 +82,12 @@ class Factor(StrEnum):
 UNSHIFTED_SEGMENTERS = frozenset({"langchain", "llama-index", "chonkie", "chunk-dump"})
 
 
+#: The retriever that asks a system we do not own.
+FOREIGN_RETRIEVER = "http"
+#: The retriever that fuses the lists of others.
+FUSING_RETRIEVER = "hybrid"
+
+
 class MetadataFilter(StrEnum):
     """What retrieval filters by before ranking; checked again on everything an expansion brings."""
 

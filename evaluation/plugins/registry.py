@@ -15,7 +15,7 @@ from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
 from typing import Any
 
-from evaluation.domain.plan_schema import KnownNames
+from evaluation.domain.plan_schema import INSTALL, KnownNames, SettingUse
 
 GROUP = "cutline.plugins"
 
@@ -39,9 +39,11 @@ class PluginError(ValueError):
 @dataclass(frozen=True)
 class Plugin:
     """A declared plug-in. `make` builds the implementation: a segmenter from the plan's `Arm`, a retriever from its
-    `Retrieval`, a generator from its `Generation` and the analyser.
+    `Retrieval` and the analyser, a reranker from its `Reranking`, an expansion from its `Recovery`, a generator from
+    its `Generation` and the analyser.
 
-    `config` is its configuration dataclass; `top_k_unit` is what its k counts ("" where it has none).
+    `config` is its configuration dataclass; `top_k_unit` is what its k counts ("" where it has none). `use` says which
+    settings of a plan it reads and needs; a plan that sets another one is refused (None: any setting may be given).
     """
 
     kind: Kind
@@ -51,6 +53,7 @@ class Plugin:
     deterministic: bool
     make: Callable[..., Any]
     top_k_unit: str = ""
+    use: SettingUse | None = None
 
     def __post_init__(self) -> None:
         if not self.name or not self.version:
@@ -64,6 +67,7 @@ SHIPPED: Mapping[tuple[Kind, str], str] = MappingProxyType(
     {
         (Kind.SEGMENTER, "token-window"): "evaluation.plugins.shipped.TOKEN_WINDOW",
         (Kind.RETRIEVER, "bm25"): "evaluation.plugins.shipped.BM25",
+        (Kind.RERANKER, "none"): "evaluation.plugins.shipped.NO_RERANKER",
         (Kind.GENERATOR, "none"): "evaluation.plugins.shipped.NO_GENERATOR",
         (Kind.GENERATOR, "extractive"): "evaluation.plugins.shipped.EXTRACTIVE",
     }
@@ -81,10 +85,7 @@ class Registry:
         found = self.plugins.get((kind, name))
         if found is None:
             known = ", ".join(self.names(kind)) or "none"
-            raise PluginError(
-                f"there is no {kind} named {name!r}; known are: {known}. "
-                "A third-party plug-in must be installed and its entry point allow-listed"
-            )
+            raise PluginError(f"there is no {kind} named {name!r}; known are: {known}. {INSTALL}")
         return found
 
     def names(self, kind: Kind) -> tuple[str, ...]:
@@ -96,9 +97,13 @@ class Registry:
         return KnownNames(
             segmenters=frozenset(self.names(Kind.SEGMENTER)),
             retrievers=frozenset(self.names(Kind.RETRIEVER)),
+            rerankers=frozenset(self.names(Kind.RERANKER)),
             generators=frozenset(self.names(Kind.GENERATOR)),
-            analysers=frozenset({"words"}),
+            uses={f"{kind}s": self._uses(kind) for kind in (Kind.SEGMENTER, Kind.RETRIEVER, Kind.RERANKER)},
         )
+
+    def _uses(self, kind: Kind) -> dict[str, SettingUse]:
+        return {name: one.use for (known, name), one in self.plugins.items() if known is kind and one.use is not None}
 
 
 def build_registry(allowed: Iterable[str] = (), offered: Iterable[EntryPoint] | None = None) -> Registry:

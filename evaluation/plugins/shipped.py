@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from evaluation.domain.analysis import Analyser
 from evaluation.domain.bm25 import Bm25
 from evaluation.domain.generation import Generator
-from evaluation.domain.plan import Arm, Generation, Retrieval
+from evaluation.domain.plan import Arm, Generation, Reranking, Retrieval
+from evaluation.domain.plan_schema import SettingUse
 from evaluation.domain.segmenters.token_window import TokenWindow
 from evaluation.plugins.extractive import Extractive
 from evaluation.plugins.registry import Kind, Plugin
@@ -34,7 +35,33 @@ def _none(generation: Generation, analyser: Analyser) -> None:
     del generation, analyser
 
 
-TOKEN_WINDOW = Plugin(Kind.SEGMENTER, "token-window", "1", TokenWindow, deterministic=True, make=_token_window)
-BM25 = Plugin(Kind.RETRIEVER, "bm25", "1", Bm25, deterministic=True, make=_bm25, top_k_unit="raw-candidates")
+def _no_reranker(reranking: Reranking) -> None:
+    del reranking
+
+
+_SIZES = frozenset({"capacity", "overlap", "tails"})
+
+TOKEN_WINDOW = Plugin(
+    Kind.SEGMENTER,
+    "token-window",
+    "1",
+    TokenWindow,
+    deterministic=True,
+    make=_token_window,
+    use=SettingUse(_SIZES, units=frozenset({"tokens"})),
+)
+BM25 = Plugin(
+    Kind.RETRIEVER,
+    "bm25",
+    "1",
+    Bm25,
+    deterministic=True,
+    make=_bm25,
+    top_k_unit="raw-candidates",
+    use=SettingUse(frozenset({"k1", "b"})),
+)
+NO_RERANKER = Plugin(
+    Kind.RERANKER, "none", "1", NoConfig, deterministic=True, make=_no_reranker, use=SettingUse(frozenset())
+)
 EXTRACTIVE = Plugin(Kind.GENERATOR, "extractive", "1", Extractive, deterministic=True, make=_extractive)
 NO_GENERATOR = Plugin(Kind.GENERATOR, "none", "1", NoConfig, deterministic=True, make=_none)

@@ -10,6 +10,8 @@ from fractions import Fraction
 from typing import Any
 
 from evaluation.domain.plan import Arm, Gate, Plan
+from evaluation.domain.plan_schema import KnownNames
+from evaluation.domain.plan_uses import recovery_uses
 from evaluation.views.wording import words
 
 #: Names of every setting, by section and field. A test walks the plan's dataclasses and misses none.
@@ -40,6 +42,10 @@ NAMES: dict[str, dict[str, str]] = {
         "separator": "Separator",
         "overflow": "A unit that does not fit",
         "duplicate_threshold": "Duplicate from a shared part of",
+        "coverage_threshold": "Span counts as covered from",
+        "counting": "Evidence is counted",
+        "deduplicate": "Equal passages",
+        "merge_overlaps": "Overlapping passages are joined",
     },
     "retrieval": {
         "retriever": "Retriever",
@@ -49,6 +55,26 @@ NAMES: dict[str, dict[str, str]] = {
         "analyser": "Analyser",
         "stop_words": "Stop words",
         "tie_rule": "Ties",
+        "filters": "Filtered by",
+        "dimensions": "Dimensions",
+        "fuse": "Fused from",
+        "rrf_k": "Constant of the fusion",
+        "endpoint": "Endpoint",
+        "reindex_hook": "Re-index hook",
+        "timeout_ms": "Time limit of a request",
+        "attempts": "Tries of a request",
+    },
+    "reranking": {
+        "reranker": "Reranker",
+        "relevance": "Weight of relevance against novelty",
+    },
+    "recovery": {
+        "policy": "Hits are widened by",
+        "moment": "When",
+        "reach": "Reach on each side",
+        "parent": "Parent",
+        "parent_capacity": "Size of a parent",
+        "merge_share": "Merged from a share of",
     },
     "generation": {
         "generator": "Generator",
@@ -95,6 +121,8 @@ TITLES = {
     "population": "Who and what it is about",
     "budget": "Budget and packing",
     "retrieval": "Retrieval",
+    "reranking": "Reranking",
+    "recovery": "Recovery",
     "generation": "Generation",
     "phases": "Phases",
     "statistics": "Uncertainty",
@@ -111,7 +139,21 @@ ARM_NAMES = {
     "unit": "Unit",
     "tails": "Contained tails",
     "factor": "Changes",
+    "separators": "Separators",
+    "language": "Language",
+    "splitter": "Foreign splitter",
+    "options": "Its options",
+    "chunks": "Chunk dump",
+    "chunks_digest": "Digest of the dump",
+    "uncovered": "Text in no chunk",
+    "retrieval": "Retrieval",
+    "reranking": "Reranking",
+    "recovery": "Recovery",
 }
+#: Rows of the table of arms that stand there whatever the arms say.
+_ALWAYS = ("role", "factor", "segmenter", "capacity", "overlap", "unit", "tails")
+#: Sections of which only what their plug-in reads is shown: a number without effect would mislead.
+_BY_PLUGIN = {"retrieval": ("retrievers", "retriever"), "reranking": ("rerankers", "reranker")}
 GATE_NAMES = {
     "name": "Gate",
     "kind": "Reads",
@@ -138,6 +180,37 @@ _UNITS: dict[tuple[str, str], Callable[[Any], str]] = {
     ("budget", "separator"): repr,
     ("budget", "duplicate_threshold"): lambda value: f"{_percent(value)} of the smaller unit",
     ("budget", "overflow"): lambda value: {"skip": "is skipped", "truncate": "is cut", "stop": "ends the list"}[value],
+    ("budget", "coverage_threshold"): lambda value: f"{_percent(value)} of its bytes in view",
+    ("budget", "counting"): lambda value: {
+        "parts": "as the sum of its parts: label, passage, separator",
+        "whole": "rendered, as a whole",
+    }[value],
+    ("budget", "deduplicate"): lambda value: {"identical": "are shown once", "none": "are shown again"}[value],
+    ("retrieval", "filters"): lambda value: ", ".join(
+        {"labels": "the reader's labels", "dates": "the question's date", "locale": "locale"}[one] for one in value
+    ),
+    ("retrieval", "timeout_ms"): lambda value: f"{value:,} ms",
+    ("reranking", "relevance"): lambda value: f"{value} (1 is relevance alone)",
+    ("recovery", "policy"): lambda value: {
+        "none": "nothing: hits stay as they are",
+        "sentence-window": "sentences around them",
+        "neighbours": "neighbouring chunks",
+        "parent": "their parent",
+        "auto-merge": "merging hits of one parent",
+    }[value],
+    ("recovery", "moment"): lambda value: value.replace("-", " "),
+    ("recovery", "parent"): lambda value: {
+        "section": "the section below its heading",
+        "larger-chunk": "the larger chunk that holds the hit",
+        "document": "the whole document",
+    }[value],
+    ("recovery", "parent_capacity"): lambda value: f"{value:,} tokens",
+    ("recovery", "merge_share"): lambda value: f"{_percent(value)} of a parent's chunks",
+    ("arms", "capacity"): lambda value: f"{value:,}" if value else "its own",
+    ("arms", "overlap"): lambda value: f"{value:,}",
+    ("arms", "separators"): lambda value: ", ".join(repr(one) for one in value),
+    ("arms", "language"): lambda value: value or "found out",
+    ("arms", "uncovered"): lambda value: {"refuse": "fails the cell", "report": "is reported"}[value],
     ("retrieval", "tie_rule"): lambda value: "score, then source, then start",
     ("generation", "abstention_threshold"): lambda value: f"a match of {value}",
     ("phases", "grid"): lambda value: f"{value} shared labels, 1/{value} to 1/1" if value else "none",
@@ -159,6 +232,10 @@ _EMPTY = {
     ("resources", "latency_ms"): "no limit",
     ("resources", "latency_state"): "no limit",
     ("retrieval", "stop_words"): "none",
+    ("retrieval", "filters"): "nothing: what a reader may not see is denied later",
+    ("arms", "retrieval"): "the plan's",
+    ("arms", "reranking"): "the plan's",
+    ("arms", "recovery"): "the plan's",
     ("phases", "labels"): "none beyond the grid",
 }
 
@@ -171,17 +248,46 @@ class Section:
     rows: tuple[tuple[str, str], ...]
 
 
-def sections(plan: Plan) -> list[Section]:
-    """Return every section of a plan but its arms, metrics and gates, which are tables and a list of their own."""
+def sections(plan: Plan, known: KnownNames) -> list[Section]:
+    """Return every section of a plan but its arms, metrics and gates, which are tables and a list of their own.
+
+    `known` says what each plug-in reads; settings without effect are left out.
+    """
     return [
-        Section(title, tuple(_rows(section, getattr(plan, section), NAMES[section])))
+        Section(title, tuple(_rows(section, getattr(plan, section), NAMES[section], known)))
         for section, title in TITLES.items()
     ]
 
 
-def arm_rows(plan: Plan) -> list[list[str]]:
-    """Return the arms as table rows under `ARM_NAMES`."""
-    return [[_value("arms", name, getattr(arm, name)) for name in ARM_NAMES] for arm in plan.arms]
+@dataclass(frozen=True)
+class ArmRow:
+    """One setting of all arms: (value, whether it differs from the baseline's) in the plan's order of arms."""
+
+    name: str
+    cells: tuple[tuple[str, bool], ...]
+
+
+def arm_rows(plan: Plan, known: KnownNames) -> list[ArmRow]:
+    """Return the settings of the arms, one row each; those at rest in every arm are left out."""
+    found = []
+    for item in fields(Arm):
+        values = [getattr(arm, item.name) for arm in plan.arms]
+        if item.name == "name" or (item.name not in _ALWAYS and all(value == item.default for value in values)):
+            continue
+        said = [_arm_value(item.name, value, known) for value in values]
+        first = said[plan.arms.index(plan.baseline)]
+        told = item.name not in {"role", "factor"}
+        found.append(ArmRow(ARM_NAMES[item.name], tuple((one, told and one != first) for one in said)))
+    order = {ARM_NAMES[name]: place for place, name in enumerate(_ALWAYS)}
+    return sorted(found, key=lambda row: order.get(row.name, len(order)))
+
+
+def _arm_value(name: str, value: object, known: KnownNames) -> str:
+    if value is None or name not in NAMES:
+        return _value("arms", name, value)
+    # The settings of an own table in one cell, each by its name.
+    rows = list(_rows(name, value, NAMES[name], known))
+    return "; ".join([rows[0][1], *(f"{said}: {one}" for said, one in rows[1:])])
 
 
 def gate_rows(plan: Plan) -> list[list[str]]:
@@ -189,9 +295,26 @@ def gate_rows(plan: Plan) -> list[list[str]]:
     return [[_value("gates", name, getattr(gate, name)) for name in GATE_NAMES] for gate in plan.gates]
 
 
-def _rows(section: str, values: object, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _rows(section: str, values: object, names: Mapping[str, str], known: KnownNames) -> Iterator[tuple[str, str]]:
     for item in fields(values):  # type: ignore[arg-type]
-        yield names[item.name], _value(section, item.name, getattr(values, item.name))
+        value = getattr(values, item.name)
+        if item.default == value and not _read(section, item.name, values, known):
+            continue
+        yield names[item.name], _value(section, item.name, value)
+
+
+def _read(section: str, name: str, values: object, known: KnownNames) -> bool:
+    """Whether anything reads this setting, as far as the plug-in says so."""
+    if section == "recovery":
+        return name == "policy" or name in recovery_uses(values)  # type: ignore[arg-type]
+    if section not in _BY_PLUGIN:
+        return True
+    kind, setting = _BY_PLUGIN[section]
+    declared = known.uses.get(kind, {})
+    own = frozenset().union(*(use.uses for use in declared.values()))
+    names = (getattr(values, setting), *getattr(values, "fuse", ()))
+    read = frozenset().union(*(declared[one].uses for one in names if one in declared))
+    return name not in own or name in read
 
 
 def _value(section: str, name: str, value: object) -> str:

@@ -30,6 +30,7 @@ from evaluation.selectors.pages import (
     sweeps_visible_to,
 )
 from evaluation.services.lock_plan import lock_plan
+from evaluation.services.plugins import installed_plugins
 from evaluation.services.start_sweep import start_sweep
 from evaluation.services.write_plan import plan_value, write_plan
 from evaluation.views import plan_reading
@@ -149,6 +150,7 @@ def _show(
     status: int = 200,
 ) -> HttpResponse:
     value = plan_value(found)
+    known = installed_plugins().known_names()
     sweeps = list(sweeps_visible_to(asker(request)).filter(plan=found).order_by("-pk"))
     closed = cells_closed(sweeps[:LISTED_SWEEPS])
     openings = list(held_out_openings(found.fixture_set))
@@ -156,9 +158,8 @@ def _show(
         **frame(actor, found.study, (found.name, "")),
         "plan": found,
         "value": value,
-        "sections": plan_reading.sections(value),
-        "arm_names": plan_reading.ARM_NAMES.values(),
-        "arms": plan_reading.arm_rows(value),
+        "sections": plan_reading.sections(value, known),
+        "arm_rows": plan_reading.arm_rows(value, known),
         "gate_names": plan_reading.GATE_NAMES.values(),
         "gates": plan_reading.gate_rows(value),
         "metrics": [str(metric).replace("-", " ") for metric in value.metrics],
@@ -184,7 +185,7 @@ def _presets() -> dict[str, str]:
     found = {}
     for path in sorted(PRESETS.glob("*.toml")):
         text = path.read_text(encoding="utf-8")
-        parse_plan(text)
+        parse_plan(text, installed_plugins().known_names())
         found[path.stem] = text
     if not found:
         raise FileNotFoundError(f"no plan in {PRESETS.relative_to(settings.BASE_DIR)}")

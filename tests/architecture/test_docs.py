@@ -119,6 +119,8 @@ SECTIONS = (
     plan.Population,
     plan.Budget,
     plan.Retrieval,
+    plan.Reranking,
+    plan.Recovery,
     plan.Generation,
     plan.PhaseRule,
     plan.Arm,
@@ -169,8 +171,8 @@ def _default(item: Field[Any]) -> str:
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"
     if isinstance(value, tuple):
-        return "`[]`" if not value else repr(value)
-    if isinstance(value, Enum | int) or not re.search(r"[\s{]", value):
+        return "`[]`" if not value else ", ".join(f"`{item}`" for item in value)
+    if isinstance(value, Enum | int) or (value and not re.search(r"[\s{]", value)):
         return f"`{value}`"
     return '`"' + value.replace("\n", "\\n") + '"`'
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from html import unescape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,6 +21,7 @@ from evaluation.models import Cell, Plan, Release, Sweep
 from evaluation.plugins.tokenizers import SHIPPED_PATH
 from evaluation.selectors.pages import stale_reasons
 from evaluation.services.lock_plan import lock_plan
+from evaluation.services.plugins import installed_plugins
 from evaluation.services.start_sweep import start_sweep
 from evaluation.services.work import drain
 from evaluation.views import plan_reading
@@ -126,9 +128,15 @@ class TestPlanPages(TestCase):
     def test_plan_page_shows_every_setting_by_name(self) -> None:
         plan = make_plan(self.fixture_set)
         page = self.client.get(reverse("plan", args=[plan.pk])).content.decode()
-        for names in (*plan_reading.NAMES.values(), plan_reading.ARM_NAMES, plan_reading.GATE_NAMES):
-            for name in names.values():
+        value = parse_plan(PLAN)
+        for section in plan_reading.sections(value, installed_plugins().known_names()):
+            for name, said in section.rows:
                 assert name in page
+                assert said in unescape(page)
+        for name in plan_reading.GATE_NAMES.values():
+            assert name in page
+        for arm in value.arms:
+            assert arm.name in page
         assert plan.digest in page
         assert "Bonferroni" not in page
 

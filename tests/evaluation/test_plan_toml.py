@@ -12,16 +12,18 @@ from hypothesis import strategies as st
 from evaluation.domain.plan import Plan
 from evaluation.domain.plan_schema import PlanRefused
 from evaluation.domain.plan_toml import parse_plan, plan_from_payload, plan_payload, plan_to_toml
+from evaluation.plugins.registry import build_registry
 from ledger.domain.canonical import canonical_bytes
 
 PLANS = Path(__file__).resolve().parents[2] / "evaluation" / "plans"
+KNOWN = build_registry(offered=()).known_names()
 DEMO = (PLANS / "demo.toml").read_text("utf-8")
 RETRIEVAL_ONLY = (PLANS / "chunking-evaluation.toml").read_text("utf-8")
 
 
 def refused(text: str) -> dict[str, str]:
     with pytest.raises(PlanRefused) as refusal:
-        parse_plan(text)
+        parse_plan(text, KNOWN)
     assert all(problem.what and problem.mend and problem.where for problem in refusal.value.problems)
     return {problem.where: f"{problem.what} {problem.mend}" for problem in refusal.value.problems}
 
@@ -33,7 +35,7 @@ def changed(old: str, new: str, text: str = DEMO, count: int = -1) -> str:
 
 @pytest.mark.parametrize("path", sorted(PLANS.glob("*.toml")), ids=lambda path: path.stem)
 def test_shipped_plan_survives_toml_and_payload(path: Path) -> None:
-    plan = parse_plan(path.read_text("utf-8"))
+    plan = parse_plan(path.read_text("utf-8"), KNOWN)
     assert parse_plan(plan_to_toml(plan)) == plan
     stored = json.loads(canonical_bytes(plan_payload(plan)))
     assert plan_from_payload(stored) == plan
@@ -73,7 +75,7 @@ def test_any_changed_setting_changes_the_canonical_bytes() -> None:
         ("overlap = 0\n", "overlap = 40\n", "arms[1]", "same as the baseline"),
         ('name = "candidate-160-0"', 'name = "baseline-160-40"', "arms[1].name", "repeats"),
         ('retriever = "bm25"', 'retriever = "psychic"', "retrieval.retriever", "Known: bm25"),
-        ('segmenter = "token-window"', 'segmenter = "magic"', "arms[0].segmenter", "Known: token-window"),
+        ('segmenter = "token-window"', 'segmenter = "magic"', "arms[0].segmenter", "token-window"),
         ('generator = "extractive"', 'generator = "oracle"', "generation.generator", "Known: extractive, none"),
         ('analyser = "words"', 'analyser = "runes"', "retrieval.analyser", "Known: words"),
         ("k1 = 1.5", 'k1 = "NaN"', "retrieval.k1", "not a plain decimal"),
