@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -25,7 +25,8 @@ class ChunkTable:
     point); `empty_cores` the cores, by index, that snapped to nothing and yielded no chunk; `dropped_tails` how many
     contained tails a declared rule removed. `remarks` counts what a segmenter has to say, such as oversized sentences
     it split; `lineage` gives, per chunk, the byte interval whose text the chunk inherits (a table's header rows), −1
-    where none: shape (chunks, 2).
+    where none: shape (chunks, 2). `uncovered` are the bytes in no chunk that the segmenter declares and a preflight
+    therefore accepts (white space between foreign chunks, other text where the plan only reports it): shape (gaps, 2).
     """
 
     core_start: IntArray
@@ -41,6 +42,7 @@ class ChunkTable:
     start: IntArray | None = None
     remarks: Mapping[str, int] = field(default_factory=dict)
     lineage: IntArray | None = None
+    uncovered: IntArray | None = None
 
     @property
     def starts(self) -> IntArray:
@@ -89,6 +91,10 @@ class CorpusChunks:
         return self.end + self.base[self.document]
 
 
+class ChunkingRefused(ValueError):
+    """Chunks that cannot stand for their source; no retry mends it. The message says which, where and why."""
+
+
 class Segmenter(Protocol):
     """Makes chunks. A segmenter without a meaningful shift declares `rule == UNSHIFTED_CONTROL` and a stride of 0."""
 
@@ -113,6 +119,14 @@ class Segmenter(Protocol):
 
     def chunks(self, document: Document, tokenized: TokenizedText, phase: int | None) -> ChunkTable:
         """Chunks of one document at `phase` (None only for an unshifted control)."""
+
+
+@runtime_checkable
+class ChecksCorpus(Protocol):
+    """A segmenter whose chunks were made elsewhere, from documents that may not be those of the corpus."""
+
+    def check(self, documents: Sequence[Document]) -> None:
+        """Compare its documents with the corpus. Raises `ChunkingRefused` naming those missing, unknown or doubled."""
 
 
 def join(tables: Sequence[ChunkTable], sizes: Sequence[int]) -> CorpusChunks:

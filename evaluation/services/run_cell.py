@@ -6,6 +6,7 @@ import threading
 from collections import OrderedDict
 
 from evaluation.domain.cell import run_block
+from evaluation.domain.chunks import ChunkingRefused
 from evaluation.domain.index_build import build_index, preflight
 from evaluation.domain.oracle import run_oracle
 from evaluation.domain.pipeline import IndexBuild
@@ -25,7 +26,8 @@ from evaluation.services.record_cell import build_records, cell_records, manifes
 
 
 class CellRefused(Exception):
-    """A fault of the plan's world that no retry can mend: arms that do not index the same documents."""
+    """A fault of the plan's world that no retry can mend: arms that do not index the same documents, or foreign chunks
+    that are not the sources' text."""
 
 
 #: Index builds kept per process. Cells come in random order, so a build is met again only after a while; the baseline's
@@ -66,7 +68,10 @@ def index_build(world: World, arm: str, phase: int) -> IndexBuild:
         if key in _builds:
             _builds.move_to_end(key)
             return _builds[key]
-    build = build_index(world.prepared, arm_settings(world.plan.arm(arm)), None if phase == CONTROL else phase)
+    try:
+        build = build_index(world.prepared, arm_settings(world.plan.arm(arm)), None if phase == CONTROL else phase)
+    except ChunkingRefused as refusal:
+        raise CellRefused(f"Arm {arm}: {refusal}") from refusal
     with _lock:
         _builds[key] = build
         while len(_builds) > _KEPT_BUILDS:
