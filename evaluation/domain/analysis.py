@@ -12,15 +12,21 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
+from itertools import count
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from evaluation.domain.chunk_id import digest_of
 from evaluation.domain.frozen import Document
 from evaluation.domain.tokens import IntArray, code_point_starts
+
+if TYPE_CHECKING:
+    from evaluation.domain.bm25 import QueryTerms
 
 
 class AnalyserError(ValueError):
@@ -42,6 +48,23 @@ def _word_pattern() -> re.Pattern[str]:
         previous = point
     ranges.append(f"{chr(start)}-{chr(previous)}")
     return re.compile(rf"[\w{''.join(ranges)}]+")
+
+
+def word_edges(text: str) -> tuple[IntArray, IntArray]:
+    """Start and end of every word of `text` in code points; the runs `_word_pattern` finds, found all at once."""
+    codes = np.frombuffer(text.encode("utf-32-le"), dtype="<u4")
+    if not codes.size:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    pattern = _word_pattern()
+    # Only the code points that occur are looked at: some hundred, of more than a million.
+    table = np.zeros(int(codes.max()) + 1, dtype=np.bool_)
+    table[codes] = True
+    present = np.flatnonzero(table)
+    table[present] = [pattern.fullmatch(chr(point)) is not None for point in present.tolist()]
+    inside = np.zeros(codes.size + 2, dtype=np.int8)
+    inside[1:-1] = table[codes]
+    edges = np.diff(inside)
+    return np.flatnonzero(edges == 1).astype(np.int64), np.flatnonzero(edges == -1).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -70,11 +93,6 @@ class Analyser:
             "stop_words_digest": digest_of("stop-words", sorted(self.stop_words)),
         }
 
-    def runs(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """Every word as (start, end, word) in code points, before anything is dropped."""
-        for match in _word_pattern().finditer(text):
-            yield match.start(), match.end(), match.group()
-
     def term(self, word: str) -> str | None:
         """The term of a word or fragment, None when it is dropped."""
         folded = word.lower()
@@ -91,9 +109,10 @@ class Analyser:
 class PositionalTable:
     """All words of a corpus on one byte axis (documents one after the other), words in order of position.
 
-    `start`, `end` (bytes) and `term` (−1 when dropped) have one entry per word. `kept_*` are the same for the words
-    that are terms; `postings[pointer[t]:pointer[t+1]]` are positions into `kept_*` of term t. `vocabulary` numbers
-    terms in order of first occurrence.
+    `start`, `end` (bytes) have one entry per word, `kept_*` the same for the words that are terms;
+    `postings[pointer[t]:pointer[t+1]]` are positions into `kept_*` of term t. `vocabulary` numbers terms in order of
+    first occurrence. `content` is all documents in one piece, so that a fragment is a slice of it. The last two are
+    memories that change no result: terms of fragments, and blocks of questions met before.
     """
 
     base: IntArray
@@ -104,51 +123,64 @@ class PositionalTable:
     postings: IntArray
     pointer: IntArray
     vocabulary: Mapping[str, int] = field(repr=False)
+    content: bytes = field(repr=False)
+    fragment_terms: dict[bytes, str | None] = field(repr=False, compare=False, default_factory=dict)
+    query_blocks: dict[tuple[str, ...], QueryTerms] = field(repr=False, compare=False, default_factory=dict)
 
     @property
     def terms(self) -> int:
         """Number of different terms."""
         return len(self.vocabulary)
 
+    @cached_property
+    def frequency(self) -> IntArray:
+        """How often each term stands in the corpus, fragments apart."""
+        return np.diff(self.pointer)
+
     def occurrences(self, term: int) -> IntArray:
         """Positions into `kept_start` and `kept_end` where a term stands."""
         return self.postings[int(self.pointer[term]) : int(self.pointer[term + 1])]
+
+    def fragment_term(self, piece: bytes, analyser: Analyser) -> str | None:
+        """Term of a word fragment, remembered: the same few thousand come back at every phase."""
+        known = self.fragment_terms
+        if piece not in known:
+            known[piece] = analyser.term(piece.decode("utf-8"))
+        return known[piece]
 
 
 def positional_table(documents: Sequence[Document], analyser: Analyser) -> PositionalTable:
     """Analyse every document once. Linear in the text; nothing in it depends on an arm or a phase."""
     sizes = np.array([len(document.content) for document in documents], dtype=np.int64)
     base = np.concatenate(([0], np.cumsum(sizes)))[:-1].astype(np.int64) if sizes.size else np.zeros(0, dtype=np.int64)
-    vocabulary: dict[str, int] = {}
-    number: dict[str, int] = {}  # surface form → term, so that each is lower-cased and looked up once
+    surfaces: defaultdict[str, int] = defaultdict(count().__next__)  # so that each is lower-cased and looked up once
     starts: list[IntArray] = []
     ends: list[IntArray] = []
-    terms: list[IntArray] = []
+    forms: list[IntArray] = []
     for document, offset in zip(documents, base.tolist(), strict=True):
         text = document.content.decode("utf-8")
-        begun: list[int] = []
-        ended: list[int] = []
-        found: list[int] = []
-        for first, last, word in analyser.runs(text):
-            begun.append(first)
-            ended.append(last)
-            known = number.get(word)
-            if known is None:
-                term = analyser.term(word)
-                known = -1 if term is None else vocabulary.setdefault(term, len(vocabulary))
-                number[word] = known
-            found.append(known)
-        first_points = np.array(begun, dtype=np.int64)
-        last_points = np.array(ended, dtype=np.int64)
+        first, last = word_edges(text)
+        words = (text[begin:end] for begin, end in zip(first.tolist(), last.tolist(), strict=True))
+        forms.append(np.fromiter((surfaces[word] for word in words), dtype=np.int64, count=first.size))
         if not document.content.isascii():
             points = code_point_starts(document.content)
-            first_points, last_points = points[first_points], points[last_points]
-        starts.append(first_points + offset)
-        ends.append(last_points + offset)
-        terms.append(np.array(found, dtype=np.int64))
+            first, last = points[first], points[last]
+        starts.append(first + offset)
+        ends.append(last + offset)
+    vocabulary: dict[str, int] = {}
+    # Surfaces come in order of first occurrence, so terms do too.
+    term_of_form = np.array(
+        [
+            -1 if (term := analyser.term(word)) is None else vocabulary.setdefault(term, len(vocabulary))
+            for word in surfaces
+        ],
+        dtype=np.int64,
+    )
     none = [np.zeros(0, dtype=np.int64)]
-    start, end, term_of = (np.concatenate(part or none) for part in (starts, ends, terms))
+    start, end, form = (np.concatenate(part or none) for part in (starts, ends, forms))
+    term_of = term_of_form[form]
     kept = term_of >= 0
     order = np.argsort(term_of[kept], kind="stable").astype(np.int64)
     pointer = np.concatenate(([0], np.cumsum(np.bincount(term_of[kept], minlength=len(vocabulary))))).astype(np.int64)
-    return PositionalTable(base, start, end, start[kept], end[kept], order, pointer, vocabulary)
+    content = b"".join(document.content for document in documents)
+    return PositionalTable(base, start, end, start[kept], end[kept], order, pointer, vocabulary, content)

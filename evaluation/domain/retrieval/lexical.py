@@ -5,16 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from evaluation.domain.bm25 import Bm25, query_terms, score
+from evaluation.domain.bm25 import BlockScores, Bm25, QueryTerms, query_terms
 from evaluation.domain.hits import Ranked
 from evaluation.domain.retrieval.selection import select
 from evaluation.domain.stage_protocols import Queries
-from evaluation.domain.tokens import IntArray
 
 if TYPE_CHECKING:
     from evaluation.domain.pipeline import IndexBuild, PreparedCorpus
+
+
+#: Blocks of questions whose terms and places are remembered per corpus, the oldest forgotten first.
+REMEMBERED_BLOCKS = 8
+
+
+def block_terms(prepared: PreparedCorpus, texts: tuple[str, ...]) -> QueryTerms:
+    """Terms of a block of questions and where they stand; gathered once per corpus, not once per build."""
+    remembered = prepared.words.query_blocks
+    found = remembered.pop(texts, None) or query_terms(texts, prepared.analyser, prepared.words)
+    remembered[texts] = found
+    while len(remembered) > REMEMBERED_BLOCKS:
+        remembered.pop(next(iter(remembered)), None)
+    return found
 
 
 @dataclass(frozen=True)
@@ -64,13 +75,6 @@ class Bm25Index:
     def search(self, queries: Queries, depth: int) -> Ranked:
         """The first `depth` chunks of each question under its mask; ties by source, then start."""
         table = self.prepared.words
-        chunks = len(self.build.chunks)
-        found = score(self.model, table, self.build.words, query_terms(queries.texts, self.prepared.analyser, table))
-
-        def dense(rows: slice) -> IntArray:
-            block = np.zeros((rows.stop - rows.start, chunks), dtype=np.int64)
-            for row, (where, scores) in enumerate(found[rows]):
-                block[row, where] = scores
-            return block
-
-        return select(queries, depth, chunks, dense)
+        terms = block_terms(self.prepared, queries.texts)
+        scores = BlockScores(self.model, table, self.build.words, terms)
+        return select(queries, depth, len(self.build.chunks), scores)
