@@ -68,6 +68,11 @@ SHIPPED: Mapping[tuple[Kind, str], str] = MappingProxyType(
         (Kind.SEGMENTER, "token-window"): "evaluation.plugins.shipped.TOKEN_WINDOW",
         (Kind.RETRIEVER, "bm25"): "evaluation.plugins.shipped.BM25",
         (Kind.RERANKER, "none"): "evaluation.plugins.shipped.NO_RERANKER",
+        (Kind.EXPANSION, "none"): "evaluation.plugins.shipped_recovery.NO_RECOVERY",
+        (Kind.EXPANSION, "sentence-window"): "evaluation.plugins.shipped_recovery.SENTENCE_WINDOW",
+        (Kind.EXPANSION, "neighbours"): "evaluation.plugins.shipped_recovery.NEIGHBOURS",
+        (Kind.EXPANSION, "parent"): "evaluation.plugins.shipped_recovery.PARENT",
+        (Kind.EXPANSION, "auto-merge"): "evaluation.plugins.shipped_recovery.AUTO_MERGE",
         (Kind.GENERATOR, "none"): "evaluation.plugins.shipped.NO_GENERATOR",
         (Kind.GENERATOR, "extractive"): "evaluation.plugins.shipped.EXTRACTIVE",
     }
