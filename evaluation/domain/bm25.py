@@ -219,8 +219,8 @@ def _term_counts(words: ChunkWords, block: QueryTerms) -> tuple[IntArray, IntArr
         for chunk in words.fragments[term]
     ]
     every = np.concatenate((*layers, np.array(pieces, dtype=wide)))
-    every.sort()
-    heads = np.flatnonzero(np.diff(every, prepend=wide(-1)))
+    every.sort(kind="stable")  # merges the layers, each of which is in order already
+    heads = np.flatnonzero(np.concatenate(([every.size > 0], every[1:] != every[:-1])))
     counts = np.diff(heads, append=every.size)
     row_of, chunk_of = np.divmod(every[heads], wide(max(1, chunks)))
     return row_of.astype(np.int64), chunk_of.astype(np.int64), counts.astype(np.int64)
