@@ -15,9 +15,14 @@ from ledger.domain.chain import timestamp
 PLAN_LOCKED = "plan.locked"
 SWEEP_STARTED = "sweep.started"
 SWEEP_CANCELLED = "sweep.cancelled"
+SWEEP_LIMITED = "sweep.limited"
+SWEEP_CAPPED = "sweep.capped"
 SWEEP_CLOSED = "sweep.closed"
 CELL_ATTEMPT = "cell.attempt"
 RELEASE_SIGNED = "release.signed"
+
+#: What a try measures of itself, in the order of its columns; a try that measured nothing has none of them.
+MEASURED = ("index_us", "query_us", "asked", "cold", "beside", "input_tokens", "output_tokens")
 
 
 def plan_locked_payload(plan: Plan) -> dict[str, Any]:
@@ -48,6 +53,18 @@ def sweep_started_payload(sweep: Sweep) -> dict[str, Any]:
     }
 
 
+def sweep_limited_payload(sweep: Sweep) -> dict[str, Any]:
+    """Return the caps of a sweep as they are set now, "" where there is none; needs `plan`."""
+    return {
+        "plan": sweep.plan.digest,
+        "max_cells": str(sweep.max_cells or ""),
+        "max_minutes": str(sweep.max_minutes or ""),
+        "max_cost": sweep.max_cost,
+        "price_input": sweep.price_input,
+        "price_output": sweep.price_output,
+    }
+
+
 def sweep_closed_payload(sweep: Sweep) -> dict[str, Any]:
     """Return what a sealed sweep came to; needs `plan`."""
     return {
@@ -61,7 +78,9 @@ def sweep_closed_payload(sweep: Sweep) -> dict[str, Any]:
 def attempt_payload(attempt: Attempt) -> dict[str, Any]:
     """Return one report about one try at a cell; needs `cell`. Times and worker names stand here and in no result."""
     cell = attempt.cell
+    measured = {name: int(value) for name in MEASURED if (value := getattr(attempt, name)) is not None}
     return {
+        **({"measured": measured} if measured else {}),
         "arm": cell.arm,
         "phase": cell.phase,
         "block": cell.block,

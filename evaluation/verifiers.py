@@ -47,6 +47,8 @@ def register_all() -> None:
     registry.register(records.SWEEP_STARTED, verify_started)
     registry.register(records.SWEEP_CLOSED, verify_closed)
     registry.register(records.SWEEP_CANCELLED, verify_cancelled, text_fields=("reason",))
+    registry.register(records.SWEEP_LIMITED, verify_limited)
+    registry.register(records.SWEEP_CAPPED, verify_capped)
     registry.register(records.CELL_ATTEMPT, verify_attempt, text_fields=("problem",))
     registry.register(records.RELEASE_SIGNED, verify_release, text_fields=("override_reason",))
     for kind in KINDS:
@@ -80,6 +82,11 @@ def verify_started(record: Record) -> Iterator[Finding]:
     sweep = _sweep(record)
     found = {**records.sweep_started_payload(sweep), "by": _name(sweep.started_by)} if sweep else None
     yield from _differs(record.value, found, record.seq, record.scope)
+    if sweep is None or Record.objects.filter(kind=records.SWEEP_LIMITED, scope=record.scope).exists():
+        return
+    for name, value in records.sweep_limited_payload(sweep).items():
+        if name != "plan" and value:
+            yield Finding("row.differs", record.seq, record.scope, f"{name}: it is set and no record says so.")
 
 
 def verify_closed(record: Record) -> Iterator[Finding]:
@@ -100,6 +107,24 @@ def verify_cancelled(record: Record) -> Iterator[Finding]:
     if sweep is None or sweep.state != Sweep.State.CANCELLED:
         found = f"is {sweep.state}" if sweep else "is gone"
         yield Finding("sweep.state", record.seq, record.scope, f"it was cancelled and its row {found}.")
+
+
+def verify_limited(record: Record) -> Iterator[Finding]:
+    """Find the sweep; its row says what the newest record of its caps says."""
+    sweep = _sweep(record)
+    if sweep is None:
+        yield Finding("row.missing", record.seq, record.scope, "the sweep it caps is gone.")
+        return
+    newest = Record.objects.filter(kind=record.kind, scope=record.scope).order_by("-seq").first()
+    if newest is not None and newest.seq == record.seq:
+        found = {**records.sweep_limited_payload(sweep), "by": record.value["by"]}
+        yield from _differs(record.value, found, record.seq, record.scope)
+
+
+def verify_capped(record: Record) -> Iterator[Finding]:
+    """Find the sweep that was stopped by its cap. It may have gone on since."""
+    if _sweep(record) is None:
+        yield Finding("row.missing", record.seq, record.scope, "the sweep it stopped is gone.")
 
 
 def verify_attempt(record: Record) -> Iterator[Finding]:

@@ -51,6 +51,11 @@ class Attempt(models.Model):
 
     A try whose lease ran out is reported by whoever takes the cell over (EXPIRED) and, where its worker was only slow
     and comes back, once more by that worker (LATE): its results were thrown away.
+
+    What a finished try measured stands in it, as operations and never as results: `index_us` (making the index build
+    and its retrieval index; 0 where this process had them), `query_us` (all `asked` questions through every stage),
+    `cold` (the first use of the build in that process), `beside` (other cells in work meanwhile), and the tokens of the
+    prompts a generator was sent and of its answers.
     """
 
     class Outcome(models.TextChoices):
@@ -69,6 +74,13 @@ class Attempt(models.Model):
     problem = models.TextField(blank=True)
     started_at = models.DateTimeField()
     finished_at = models.DateTimeField(auto_now_add=True)
+    index_us = models.PositiveBigIntegerField(null=True, blank=True)
+    query_us = models.PositiveBigIntegerField(null=True, blank=True)
+    asked = models.PositiveIntegerField(null=True, blank=True)
+    cold = models.BooleanField(null=True, blank=True)
+    beside = models.PositiveIntegerField(null=True, blank=True)
+    input_tokens = models.PositiveBigIntegerField(null=True, blank=True)
+    output_tokens = models.PositiveBigIntegerField(null=True, blank=True)
 
     class Meta:
         ordering = ["cell_id", "number", "pk"]

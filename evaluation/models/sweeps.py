@@ -12,13 +12,16 @@ class Sweep(models.Model):
     """`root` is the Merkle root of its sealed results; empty until sealed. `seed` orders the cells.
 
     `block_size` is how many questions one cell asks (the questions in order of their ids); `held_out` says whether the
-    sweep opened the held-out partition.
+    sweep opened the held-out partition. `max_*` are caps a lead may raise: cells begun, minutes of work summed over
+    workers, and money, by the prices (decimal text, per million tokens) given with them; none of them can change a
+    result.
     """
 
     class State(models.TextChoices):
         """Life of a sweep."""
 
         RUNNING = "running"
+        CAPPED = "capped"
         SEALED = "sealed"
         FAILED = "failed"
         CANCELLED = "cancelled"
@@ -28,6 +31,11 @@ class Sweep(models.Model):
     seed = models.PositiveBigIntegerField()
     block_size = models.PositiveIntegerField(default=256)
     held_out = models.BooleanField(default=False)
+    max_cells = models.PositiveIntegerField(null=True, blank=True)
+    max_minutes = models.PositiveIntegerField(null=True, blank=True)
+    max_cost = models.CharField(max_length=40, blank=True)
+    price_input = models.CharField(max_length=40, blank=True)
+    price_output = models.CharField(max_length=40, blank=True)
     root = models.CharField(max_length=64, blank=True)
     problem = models.TextField(blank=True)
     idempotency_key = models.CharField(max_length=64, unique=True)

@@ -1,4 +1,4 @@
-"""Stop a running sweep. What was computed stays; nothing is sealed."""
+"""Stop a running or capped sweep. What was computed stays; nothing is sealed."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ def cancel_sweep(by: By, sweep: Sweep, *, reason: str = "") -> Sweep:
     """Cancel `sweep`: no further cell is taken, and cells in work are thrown away when they end.
 
     Its results are kept unsealed and can carry no release; an opened held-out partition stays counted. Permission
-    `sweep.cancel`. Raises Conflict when it is not running (cancelling twice is one cancellation), NotAllowed, BadInput
+    `sweep.cancel`. Raises Conflict when it is over (cancelling twice is one cancellation), NotAllowed, BadInput
     for a reason with a NUL, which PostgreSQL stores in no text.
     """
     authorise(by, sweep.plan.study, "sweep.cancel")
     if "\x00" in reason:
         raise BadInput("reason", "it holds a NUL character", "Remove it.")
     with transaction.atomic():
-        stopped = Sweep.objects.filter(pk=sweep.pk, state=Sweep.State.RUNNING).update(
+        stopped = Sweep.objects.filter(pk=sweep.pk, state__in=[Sweep.State.RUNNING, Sweep.State.CAPPED]).update(
             state=Sweep.State.CANCELLED, problem=reason, finished_at=Now()
         )
         sweep.refresh_from_db()
         if not stopped and sweep.state != Sweep.State.CANCELLED:
-            raise Conflict(f"Sweep {sweep.pk} is {sweep.state}; only a running sweep can be cancelled.")
+            raise Conflict(f"Sweep {sweep.pk} is {sweep.state}; only a running or capped sweep can be cancelled.")
         if stopped:
             append(SWEEP_CANCELLED, {"plan": sweep.plan.digest, "reason": reason, "by": by.username}, scope=sweep.scope)
     return sweep

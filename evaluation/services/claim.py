@@ -20,7 +20,8 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from evaluation.models import Attempt, Cell, Sweep
-from evaluation.services.report_attempt import report_attempt
+from evaluation.services.limit_sweep import holds_back, limits_of
+from evaluation.services.report_attempt import Measured, report_attempt
 
 #: Cells looked at per try. More than one, so that workers who lose a race for the first need not ask again at once.
 _LOOK_AHEAD = 8
@@ -48,11 +49,29 @@ def claimable(sweep_id: int | None = None) -> Q:
 def claim(worker: str, *, sweep_id: int | None = None) -> Lease | None:
     """Take the next cell in the randomised order for `worker`, of one sweep or of any; None when there is none to take.
 
-    A cell taken over from a lease that ran out leaves an EXPIRED report about the attempt that lost it.
+    A cell taken over from a lease that ran out leaves an EXPIRED report about the attempt that lost it. Where a cap
+    keeps a sweep from beginning another cell, only cells of it that were begun before are taken.
     """
-    waiting = Cell.objects.filter(claimable(sweep_id)).order_by("sweep_id", "position", "pk")[:_LOOK_AHEAD]
-    for cell in waiting:
+    held_back: set[int] = set()
+    while True:
+        lease, stopped = _take(worker, sweep_id, held_back)
+        if lease is not None or not stopped:
+            return lease
+        # Others' cells may stand behind those of the sweep that was stopped.
+        held_back |= stopped
+
+
+def _take(worker: str, sweep_id: int | None, held_back: set[int]) -> tuple[Lease | None, set[int]]:
+    """Try the first cells there are; return the lease, or which sweeps a cap stopped on the way."""
+    free = Cell.objects.filter(claimable(sweep_id)).exclude(sweep_id__in=held_back, attempt=0)
+    stopped: set[int] = set()
+    for cell in free.select_related("sweep").order_by("sweep_id", "position", "pk")[:_LOOK_AHEAD]:
+        if cell.sweep_id in stopped and not cell.attempt:
+            continue
         with transaction.atomic():
+            if not cell.attempt and limits_of(cell.sweep).any and holds_back(cell.sweep_id):
+                stopped.add(cell.sweep_id)
+                continue
             # Conditions on this row's own columns only: with a join, PostgreSQL would re-check the lost race against
             # the other table's old rows and let a second worker through.
             taken = (
@@ -71,8 +90,8 @@ def claim(worker: str, *, sweep_id: int | None = None) -> Lease | None:
             if cell.state == Cell.State.CLAIMED:
                 problem = f"The lease was not renewed in time; {worker} took the cell over."
                 report(_held(cell), Attempt.Outcome.EXPIRED, problem)
-            return _held(Cell.objects.get(pk=cell.pk))
-    return None
+            return _held(Cell.objects.get(pk=cell.pk)), stopped
+    return None, stopped
 
 
 def renew(lease: Lease) -> bool:
@@ -95,7 +114,7 @@ def give_back(lease: Lease) -> None:
             report(lease, Attempt.Outcome.CANCELLED, "The worker was stopped before the cell was done.")
 
 
-def report(lease: Lease, outcome: Attempt.Outcome, problem: str = "") -> None:
+def report(lease: Lease, outcome: Attempt.Outcome, problem: str = "", measured: Measured | None = None) -> None:
     """Write down how this lease's attempt ended (inside the caller's transaction)."""
     report_attempt(
         cell_id=lease.cell_id,
@@ -104,6 +123,7 @@ def report(lease: Lease, outcome: Attempt.Outcome, problem: str = "") -> None:
         started_at=lease.claimed_at,
         outcome=outcome,
         problem=problem,
+        measured=measured,
     )
 
 

@@ -12,16 +12,20 @@ from evaluation.domain.outcome_payload import outcomes_payload
 from evaluation.domain.outcomes import QuestionOutcome
 from evaluation.models import Attempt, Cell, CellSummary, Sweep
 from evaluation.services.claim import Lease, close, report
+from evaluation.services.report_attempt import Measured
 from ledger.domain.canonical import canonical_bytes
 from ledger.services import ResultEntry, put_results
 
 
 @dataclass(frozen=True)
 class CellResult:
-    """What a cell came to: `results` for the sealed part of the ledger, `outcomes` per view key for the summaries."""
+    """What a cell came to: `results` for the sealed part of the ledger, `outcomes` per view key for the summaries,
+    `measured` for the report.
+    """
 
     results: Sequence[ResultEntry]
     outcomes: Mapping[str, Sequence[QuestionOutcome]]
+    measured: Measured | None = None
 
 
 def finish_cell(lease: Lease, result: CellResult) -> bool:
@@ -38,7 +42,7 @@ def finish_cell(lease: Lease, result: CellResult) -> bool:
             report(lease, Attempt.Outcome.CANCELLED, "The sweep was cancelled while the cell ran.")
             return False
         write_results(lease, result)
-        report(lease, Attempt.Outcome.DONE)
+        report(lease, Attempt.Outcome.DONE, measured=result.measured)
     return True
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from evaluation.models import Attempt, Cell
@@ -9,8 +10,28 @@ from evaluation.records import CELL_ATTEMPT, attempt_payload
 from ledger.services import append
 
 
+@dataclass(frozen=True)
+class Measured:
+    """What a finished try measured of itself; see `Attempt`. Times are wall time in microseconds."""
+
+    index_us: int
+    query_us: int
+    asked: int
+    cold: bool
+    beside: int
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
 def report_attempt(
-    *, cell_id: int, number: int, worker: str, started_at: datetime, outcome: Attempt.Outcome, problem: str = ""
+    *,
+    cell_id: int,
+    number: int,
+    worker: str,
+    started_at: datetime,
+    outcome: Attempt.Outcome,
+    problem: str = "",
+    measured: Measured | None = None,
 ) -> Attempt:
     """Add one report, as a row and as a record of the chain, inside the caller's transaction.
 
@@ -18,7 +39,13 @@ def report_attempt(
     """
     cell = Cell.objects.select_related("sweep").get(pk=cell_id)
     attempt = Attempt.objects.create(
-        cell=cell, number=number, worker=worker, outcome=outcome, problem=problem, started_at=started_at
+        cell=cell,
+        number=number,
+        worker=worker,
+        outcome=outcome,
+        problem=problem,
+        started_at=started_at,
+        **(asdict(measured) if measured else {}),
     )
     append(CELL_ATTEMPT, attempt_payload(attempt), cell.sweep.scope)
     return attempt

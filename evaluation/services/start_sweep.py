@@ -12,10 +12,12 @@ from annotate.models import FixtureSet
 from annotate.permissions import By, person_or_none
 from annotate.services.authorise import authorise
 from annotate.services.open_held_out import open_held_out
+from evaluation.domain.sweep_limits import Limits
 from evaluation.models import Cell, Plan, Sweep
 from evaluation.records import SWEEP_STARTED, sweep_started_payload
 from evaluation.services.arm_phases import CONTROL, arm_phases
 from evaluation.services.frozen_world import World, load_world
+from evaluation.services.limit_sweep import limits_of, set_limits
 from evaluation.services.pipeline_of import ORACLE, arm_settings
 from evaluation.services.population import block_count
 from evaluation.services.problems import Conflict, NothingToAsk, PlanNotLocked
@@ -29,12 +31,18 @@ BLOCK_SIZE = 256
 
 
 def start_sweep(
-    by: By, plan: Plan, *, idempotency_key: str, seed: int | None = None, block_size: int = BLOCK_SIZE
+    by: By,
+    plan: Plan,
+    *,
+    idempotency_key: str,
+    seed: int | None = None,
+    block_size: int = BLOCK_SIZE,
+    limits: Limits | None = None,
 ) -> Sweep:
     """Create a sweep of `plan` with all its cells and ring for workers; the same key again returns the same sweep.
 
     `seed` orders the cells (drawn and recorded when not given); results do not depend on it. `block_size` is how many
-    questions one cell asks.
+    questions one cell asks. `limits` are the caps it stops at; they can be raised later (`limit_sweep`).
 
     Permission `sweep.start`. Raises PlanNotLocked, NothingToAsk for an empty population, Conflict for a key that
     started another plan or a held-out partition opened as often as the plan allows, NotAllowed, and BadInput for
@@ -56,7 +64,10 @@ def start_sweep(
         )
     try:
         with transaction.atomic():
-            return _create(by, plan, world, idempotency_key, seed, block_size)
+            sweep = _create(by, plan, world, idempotency_key, seed, block_size)
+            if limits is not None and limits.any and limits_of(sweep) != limits:
+                set_limits(by, sweep, limits)
+            return sweep
     except IntegrityError:
         # Two requests with one key at the same moment: the other one's sweep is the sweep.
         if found := _started(plan, idempotency_key):
