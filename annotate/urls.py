@@ -1,9 +1,9 @@
 """Routes of the annotate app."""
 
 from django.contrib.auth.views import LoginView, LogoutView
-from django.urls import URLPattern, URLResolver, path
+from django.urls import URLPattern, URLResolver, include, path
 
-from annotate.views import adjudication, agreement, fixtures, home, people, questions, sources, studies, workspace
+from annotate.views import adjudication, agreement, fixtures, home, people, questions, sources, studies
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home.home, name="home"),
@@ -13,7 +13,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
         name="sign-in",
     ),
     path("sign-out/", LogoutView.as_view(), name="sign-out"),
-    path("tasks/<int:pk>/", workspace.workspace, name="workspace"),
+    path("tasks/", include("annotate.urls_workspace")),
     path("studies/<slug:slug>/", studies.study, name="study"),
     path("studies/<slug:slug>/sources/", sources.sources, name="sources"),
     path("studies/<slug:slug>/sources/<int:pk>/", sources.source, name="source"),
@@ -22,6 +22,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("studies/<slug:slug>/people/", people.people, name="people"),
     path("studies/<slug:slug>/adjudication/", adjudication.adjudication, name="adjudication"),
     path("studies/<slug:slug>/agreement/", agreement.agreement, name="agreement"),
+    path("studies/<slug:slug>/agreement/items.csv", agreement.agreement_items_csv, name="agreement-items"),
     path("studies/<slug:slug>/fixtures/", fixtures.fixtures, name="fixtures"),
     path("studies/<slug:slug>/fixtures/<int:pk>/", fixtures.fixture_set, name="fixture-set"),
     path("studies/<slug:slug>/fixtures/<int:pk>/manifest/", fixtures.manifest, name="fixture-set-manifest"),

@@ -15,10 +15,12 @@ import numpy as np
 
 from annotate.domain.alignment import align
 from annotate.domain.content import MarkedSpan, PassContent
-from annotate.domain.unitizing import Continuum, alpha_u
+from annotate.domain.unitizing import Continuum, QuestionUnits, Unit, alpha_u
 from annotate.domain.vocabulary import SpanLabel
 
 Pair = tuple[PassContent, PassContent]
+
+ALPHA_U = "Krippendorff's α_U, spans"
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ def partial_span_f1(pairs: Sequence[Pair]) -> Measure:
     """Return the F1 in which a merely overlapping pair of spans counts half (MUC “partial”), pooled over questions."""
     score, total, distinct = Fraction(0), 0, 0
     for a, b in pairs:
-        joint = align(_spans_only(a), _spans_only(b)).spans
+        joint = align(spans_only(a), spans_only(b)).spans
         total += len(a.spans) + len(b.spans)
         distinct += len(joint)
         for span in joint:
@@ -161,27 +163,59 @@ def spans_alpha_u(pairs: Sequence[Pair], lengths: Mapping[str, int]) -> Measure:
     The continuum is every version that at least one of the two marked for a question, one after the other, in bytes,
     for all questions. Spans of one label that touch or overlap are one unit, since units of a category cannot overlap.
     """
-    name = "Krippendorff's α_U, spans"
     offset = 0
-    units: dict[SpanLabel, tuple[list[tuple[int, int]], list[tuple[int, int]]]] = {}
+    units: dict[str, tuple[list[Unit], list[Unit]]] = {}
+    for one in question_units(pairs, lengths):
+        for label, sides in one.units.items():
+            for side, marked in enumerate(sides):
+                units.setdefault(label, ([], []))[side].extend((offset + begin, length) for begin, length in marked)
+        offset += one.length
+    n = sum(len(side) for both in units.values() for side in both)
+    if not n:
+        return _undefined(ALPHA_U, "units", note="nothing was marked")
+    value = alpha_u([Continuum(0, offset, both) for _, both in sorted(units.items())])
+    if value is None:
+        return _undefined(ALPHA_U, "units", n, "no disagreement could be expected by chance")
+    return Measure(ALPHA_U, value, n, "units")
+
+
+def question_units(pairs: Sequence[Pair], lengths: Mapping[str, int]) -> list[QuestionUnits]:
+    """Return each question's stretch of the continuum: the versions marked for it, with both annotators' units."""
+    found = []
     for pair in pairs:
+        offset = 0
+        units: dict[str, tuple[list[Unit], list[Unit]]] = {}
         for version in sorted({span.version for content in pair for span in content.spans}):
             for side, content in enumerate(pair):
                 for label in SpanLabel:
                     marked = [span for span in content.spans if span.version == version and span.label is label]
                     for start, end in _merged(marked).get(version, []):
-                        units.setdefault(label, ([], []))[side].append((offset + start, end - start))
+                        units.setdefault(label.value, ([], []))[side].append((offset + start, end - start))
             offset += lengths[version]
-    n = sum(len(side) for both in units.values() for side in both)
+        found.append(QuestionUnits(offset, {label: (tuple(a), tuple(b)) for label, (a, b) in units.items()}))
+    return found
+
+
+def nominal_alpha(name: str, values: Sequence[tuple[Hashable, Hashable]]) -> Measure:
+    """Return Krippendorff's nominal α of two annotators' words; n counts questions.
+
+    α = 1 − (n − 1)·Σ_{c≠k} o_ck / Σ_{c≠k} n_c·n_k over the coincidence table of 2 × questions words (Krippendorff
+    2011).
+    Undefined without a question, and where one word only was used.
+    """
+    n = len(values)
     if not n:
-        return _undefined(name, "units", note="nothing was marked")
-    value = alpha_u([Continuum(0, offset, both) for _, both in sorted(units.items())])
-    if value is None:
-        return _undefined(name, "units", n, "no disagreement could be expected by chance")
-    return Measure(name, value, n, "units")
+        return _undefined(name, "questions")
+    words = Counter(word for both in values for word in both)
+    expected = (2 * n) ** 2 - sum(count**2 for count in words.values())
+    if not expected:
+        return _undefined(name, "questions", n, "both used one word throughout")
+    differing = 2 * sum(a != b for a, b in values)
+    return Measure(name, 1 - Fraction((2 * n - 1) * differing, expected), n, "questions")
 
 
-def _spans_only(content: PassContent) -> PassContent:
+def spans_only(content: PassContent) -> PassContent:
+    """Return the marks of a pass without its sets, so that aligning looks at spans alone."""
     return PassContent(spans=content.spans)
 
 

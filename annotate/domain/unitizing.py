@@ -16,9 +16,12 @@ with N the number of units and m annotators on a continuum of length L.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
 
 Unit = tuple[int, int]
 
@@ -41,6 +44,14 @@ class Continuum:
         if position < self.start + self.length:
             found.append((position, self.start + self.length - position))
         return found
+
+
+@dataclass(frozen=True)
+class QuestionUnits:
+    """One question's stretch of a continuum made of many: its length, and per category both annotators' units in it."""
+
+    length: int
+    units: Mapping[str, tuple[Sequence[Unit], Sequence[Unit]]]
 
 
 def alpha_u(categories: Sequence[Continuum]) -> Fraction | None:
@@ -99,3 +110,66 @@ def _units_in_gaps(units: Sequence[Unit], gaps: Sequence[Unit]) -> int:
         if index >= 0 and begin + length <= gaps[index][0] + gaps[index][1]:
             total += length**2
     return total
+
+
+def alpha_u_replicates(questions: Sequence[QuestionUnits], picks: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Return α_U of each row of `picks`, question numbers laid one after the other; NaN where D_e is 0.
+
+    In floating point, for bootstrap replicates. D_o is a sum over questions, for no unit crosses from one into the
+    next; D_e needs the whole continuum.
+    """
+    names = sorted({name for one in questions for name in one.units})
+    lengths = np.array([one.length for one in questions], dtype=np.int64)
+    observed = {name: np.array([_observed(one, name) for one in questions], dtype=np.float64) for name in names}
+    units = {
+        (name, side): [
+            np.array(one.units.get(name, ((), ()))[side], dtype=np.int64).reshape(-1, 2) for one in questions
+        ]
+        for name in names
+        for side in (0, 1)
+    }
+    found = np.full(picks.shape[0], np.nan)
+    for row, picked in enumerate(picks):
+        sizes = lengths[picked]
+        offsets = np.cumsum(sizes) - sizes
+        total = int(sizes.sum())
+        above = below = 0.0
+        for name in names:
+            sides = []
+            for side in (0, 1):
+                parts = [units[name, side][q] for q in picked.tolist()]
+                placed = np.concatenate(parts)
+                placed[:, 0] += np.repeat(offsets, [len(part) for part in parts])
+                sides.append(placed)
+            above += float(observed[name][picked].sum()) / (2 * total**2)
+            below += _expected(sides, total)
+        if below > 0:
+            found[row] = 1 - above / below
+    return found
+
+
+def _observed(question: QuestionUnits, name: str) -> int:
+    """Return 2·L²·D_o of one category on one question's stretch."""
+    if name not in question.units:
+        return 0
+    category = Continuum(0, question.length, question.units[name])
+    return int(observed_disagreement(category) * 2 * question.length**2)
+
+
+def _expected(sides: Sequence[npt.NDArray[np.int64]], length: int) -> float:
+    """Return D_e of one category, as `expected_disagreement` does, in floating point."""
+    sizes = np.concatenate([side[:, 1] for side in sides]).astype(np.float64)
+    if not sizes.size:
+        return 0.0
+    gaps = np.sort(
+        np.concatenate(
+            [np.append(side[:, 0], length) - np.concatenate(([0], side[:, 0] + side[:, 1])) for side in sides]
+        )
+    ).astype(np.float64)
+    gaps = gaps[gaps > 0]
+    tail = np.append(np.cumsum(gaps[::-1])[::-1], 0.0)
+    first = np.searchsorted(gaps, sizes, side="left")
+    room = tail[first] - (gaps.size - first) * (sizes - 1)
+    chance = (sizes.size - 1) / 3 * (2 * sizes**3 - 3 * sizes**2 + sizes) + sizes**2 * room
+    pairs = 2 * length * (2 * length - 1) - float((sizes * (sizes - 1)).sum())
+    return float(chance.sum()) * 2 / length / pairs if pairs else 0.0

@@ -105,7 +105,7 @@ def test_annotators_learn_nothing_from_agreement():
     for person in (desk.one, desk.two):
         with pytest.raises(NotAllowed):
             agreement_of(person, desk.study)
-    figures = {measure.name: measure for measure in agreement_of(desk.adjudicator, desk.study)}
+    figures = {line.measure.name: line.measure for line in agreement_of(desk.adjudicator, desk.study)}
     assert figures["exact span F1"].value == 1
 
 

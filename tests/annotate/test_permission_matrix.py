@@ -102,6 +102,7 @@ ROWS = [
     page("adjudication", "study", GET=ADJUDICATOR),
     page("adjudicate", "item", GET=ADJUDICATOR, POST=ADJUDICATOR, hidden=ANNOTATORS),
     page("agreement", "study", GET=OVERSEERS),
+    page("agreement-items", "study", GET=OVERSEERS),
     page("fixtures", "study", GET=OVERSEERS, POST=LEAD),
     page("fixture-set", "fixture-set", GET=OVERSEERS),
     page("fixture-set-manifest", "fixture-set", GET=CLEARED),
