@@ -100,4 +100,7 @@ def nominal_alpha_of_table(sums: Floats) -> Floats:
     n = by_word.sum(axis=1)
     differing = n - np.trace(coincidence, axis1=1, axis2=2)
     expected = n**2 - (by_word**2).sum(axis=1)
-    return np.subtract(1, np.divide((n - 1) * differing, expected, out=np.full(n.size, np.nan), where=expected > 0))
+    alpha: Floats = np.subtract(
+        1, np.divide((n - 1) * differing, expected, out=np.full(n.size, np.nan), where=expected > 0)
+    )
+    return alpha

@@ -19,7 +19,8 @@ from annotate.domain import agreement_intervals as intervals
 from annotate.domain.agreement import Measure, Pair
 from annotate.domain.agreement_intervals import Combine, Floats, Interval
 from annotate.domain.alignment import align
-from annotate.domain.unitizing import alpha_u_replicates
+from annotate.domain.content import PassContent
+from annotate.domain.unitizing import QuestionUnits, alpha_u_replicates
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ def _sets(pair: Pair) -> Counted:
     return (Fraction(2 * len(one & two)), Fraction(len(one) + len(two))), "" if one or two else NO_SET
 
 
-def _set_bytes(content: figures.PassContent) -> frozenset[frozenset[tuple[str, int, int]]]:
+def _set_bytes(content: PassContent) -> frozenset[frozenset[tuple[str, int, int]]]:
     return frozenset(frozenset(content.span(name).bytes_key for name in members) for members in content.sets)
 
 
@@ -156,7 +157,7 @@ RATIOS: Mapping[str, tuple[str, Callable[[Pair], Counted], tuple[str, str]]] = {
 #: Figures in bytes, which are no shares.
 DIFFERENCES = frozenset({"mean start difference", "mean end difference"})
 
-FIELDS: Mapping[str, Callable[[figures.PassContent], str]] = {
+FIELDS: Mapping[str, Callable[[PassContent], str]] = {
     "answerable": lambda content: str(content.contract.answerable),
     "dependency type": lambda content: content.contract.dependency.value,
     "missing-condition behaviour": lambda content: content.contract.missing_behaviour.value,
@@ -237,7 +238,7 @@ def _cell(words: Sequence[str], both: tuple[str, str]) -> list[int]:
     return row
 
 
-def _alpha_interval(drawn: Sequence[figures.QuestionUnits]) -> Interval:
+def _alpha_interval(drawn: Sequence[QuestionUnits]) -> Interval:
     count = len(drawn)
     if count < intervals.FEWEST:
         return Interval(None, None, count, note=f"{count} questions, fewer than {intervals.FEWEST}")

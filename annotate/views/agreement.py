@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from annotate.domain.agreement_intervals import CONFIDENCE, REPLICATES, SEED
-from annotate.domain.agreement_report import DIFFERENCES, Line, report
+from annotate.domain.agreement_report import DIFFERENCES, Item, Line, report
 from annotate.selectors.agreement import (
     Choices,
     Slice,
@@ -39,7 +39,7 @@ def agreement(request: HttpRequest, slug: str) -> HttpResponse:
     choices = choices_of(items)
     choice = _choice(request, choices)
     lengths = version_lengths(study)
-    chosen = [item for item in items if choice.takes(item)]
+    chosen = _where(items, choice)
     context = {
         "study": study,
         "study_links": study_links(actor, study, "agreement"),
@@ -98,6 +98,10 @@ def agreement_items_csv(request: HttpRequest, slug: str) -> HttpResponse:
     response["Content-Disposition"] = f'attachment; filename="{study.slug}-agreement.csv"'
     response["Cache-Control"] = "no-store"
     return response
+
+
+def _where(items: list[Item], choice: Slice) -> list[Item]:
+    return [item for item in items if choice.takes(item)]
 
 
 def _choice(request: HttpRequest, choices: Choices) -> Slice:
