@@ -74,7 +74,7 @@ def bounds(values: Floats, questions: int) -> Interval:
 
 def ratio(sums: Floats) -> Floats:
     """First part by second; NaN where nothing was counted."""
-    return np.divide(sums[:, 0], sums[:, 1], out=np.full(sums.shape[0], np.nan), where=sums[:, 1] > 0)
+    return _quotient(sums[:, 0], sums[:, 1], sums[:, 1] > 0)
 
 
 def kappa_of_table(sums: Floats) -> Floats:
@@ -84,7 +84,7 @@ def kappa_of_table(sums: Floats) -> Floats:
     n = table.sum(axis=(1, 2))
     observed = np.trace(table, axis1=1, axis2=2) / n
     expected = (table.sum(axis=2) * table.sum(axis=1)).sum(axis=1) / n**2
-    return np.divide(observed - expected, 1 - expected, out=np.full(n.size, np.nan), where=expected < 1 - 1e-12)
+    return _quotient(observed - expected, 1 - expected, expected < 1 - 1e-12)
 
 
 def nominal_alpha_of_table(sums: Floats) -> Floats:
@@ -100,7 +100,10 @@ def nominal_alpha_of_table(sums: Floats) -> Floats:
     n = by_word.sum(axis=1)
     differing = n - np.trace(coincidence, axis1=1, axis2=2)
     expected = n**2 - (by_word**2).sum(axis=1)
-    alpha: Floats = np.subtract(
-        1, np.divide((n - 1) * differing, expected, out=np.full(n.size, np.nan), where=expected > 0)
-    )
-    return alpha
+    return 1 - _quotient((n - 1) * differing, expected, expected > 0)
+
+
+def _quotient(above: Floats, below: Floats, where: npt.NDArray[np.bool_]) -> Floats:
+    """Quotients, NaN where `where` is False."""
+    found: Floats = np.divide(above, below, out=np.full(above.size, np.nan), where=where)
+    return found

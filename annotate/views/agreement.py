@@ -53,12 +53,7 @@ def agreement(request: HttpRequest, slug: str) -> HttpResponse:
                 "title": title,
                 "names": SHORT,
                 "rows": [
-                    _row(
-                        name,
-                        field,
-                        count,
-                        report([i for i in items if Slice(**{field: name}).takes(i)], lengths, SHORT),
-                    )
+                    _row(name, field, count, report(_where(items, Slice(**{field: name})), lengths, SHORT))
                     for name, count in counts
                 ],
             }
