@@ -10,6 +10,7 @@ from annotate.models import (
     Disagreement,
     Fixture,
     FixtureSet,
+    Guideline,
     HeldOutOpening,
     Mark,
     RefusedSave,
@@ -33,6 +34,7 @@ def protect_passes() -> None:
         FixtureSet,
         Fixture,
         HeldOutOpening,
+        Guideline,
     ):
         protect(model)
     for revised in (Mark, SupportSetRevision, ContractRevision):

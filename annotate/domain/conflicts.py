@@ -59,3 +59,10 @@ class AlreadySubmitted(Conflict):
             what or "it has been submitted and is sealed",
             mend or "Ask the study's lead to return it, if something must change.",
         )
+
+
+class NotNow(Conflict):
+    """A write to a task that its lead has paused or given to somebody else."""
+
+    def __init__(self, what: str, mend: str) -> None:
+        super().__init__("task", what, mend)

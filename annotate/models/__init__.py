@@ -20,7 +20,7 @@ from annotate.models.passes import (
 from annotate.models.people import Membership, Person
 from annotate.models.questions import Question
 from annotate.models.sources import Source, SourceVersion
-from annotate.models.studies import Study
+from annotate.models.studies import Guideline, Study
 
 __all__ = [
     "AdjudicatedResult",
@@ -31,6 +31,7 @@ __all__ = [
     "Disagreement",
     "Fixture",
     "FixtureSet",
+    "Guideline",
     "HeldOutOpening",
     "Mark",
     "Membership",

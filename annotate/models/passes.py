@@ -14,10 +14,14 @@ from annotate.models.choices import choices
 from annotate.models.people import Person
 from annotate.models.questions import Question
 from annotate.models.sources import SourceVersion
+from annotate.models.studies import Guideline
 
 
 class Assignment(models.Model):
-    """Slot 1 or 2 of a question, held by one annotator; the constraints guarantee two different people."""
+    """Slot 1 or 2 of a question, held by one annotator; the constraints guarantee two different people.
+
+    `paused` stops work on it for a while; `note` is what the lead told its annotator last (why returned or paused).
+    """
 
     class State(models.TextChoices):
         """Where the work stands."""
@@ -25,17 +29,25 @@ class Assignment(models.Model):
         OPEN = "open"
         SUBMITTED = "submitted"
         RETURNED = "returned"
+        #: Given to somebody else before anything was submitted; what was marked stays, and nobody goes on with it.
+        WITHDRAWN = "withdrawn"
 
     question = models.ForeignKey(Question, on_delete=models.PROTECT, related_name="assignments")
     annotator = models.ForeignKey(Person, on_delete=models.PROTECT, related_name="assignments")
     slot = models.PositiveSmallIntegerField()
     state = models.CharField(max_length=12, choices=State.choices, default=State.OPEN)
+    paused = models.BooleanField(default=False)
+    note = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ["question__key", "slot", "pk"]
         constraints = [
-            models.UniqueConstraint(fields=["question", "slot"], name="assignment_slot_once"),
+            models.UniqueConstraint(
+                fields=["question", "slot"],
+                condition=~models.Q(state="withdrawn"),
+                name="assignment_slot_once",
+            ),
             models.UniqueConstraint(fields=["question", "annotator"], name="assignment_person_once"),
             models.CheckConstraint(condition=models.Q(slot__in=[1, 2]), name="assignment_two_slots"),
         ]
@@ -45,10 +57,17 @@ class Assignment(models.Model):
 
 
 class Pass(models.Model):
-    """The work itself. `revision` is compared and set on every write."""
+    """The work itself. `revision` is compared and set on every write; `save_key` names the write that made it.
+
+    `active_seconds` is the time the person worked on it, as their page measured. `guideline` is the version they work
+    by, None before the first save and where the study has none.
+    """
 
     assignment = models.OneToOneField(Assignment, on_delete=models.PROTECT, related_name="work")
     revision = models.PositiveIntegerField(default=0)
+    save_key = models.CharField(max_length=64, blank=True)
+    active_seconds = models.PositiveIntegerField(default=0)
+    guideline = models.ForeignKey(Guideline, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
@@ -144,7 +163,10 @@ class ContractRevision(_Revised):
 
 
 class Submission(models.Model):
-    """A sealed copy of a pass. Ordinal 1 is the first submission, the one agreement is computed on. Immutable."""
+    """A sealed copy of a pass. Ordinal 1 is the first submission, the one agreement is computed on. Immutable.
+
+    `guideline` is the version it was made by.
+    """
 
     work = models.ForeignKey(Pass, on_delete=models.PROTECT, related_name="submissions")
     ordinal = models.PositiveSmallIntegerField()
@@ -152,6 +174,7 @@ class Submission(models.Model):
     content = models.BinaryField()
     digest = models.CharField(max_length=64)
     idempotency_key = models.CharField(max_length=64, unique=True)
+    guideline = models.ForeignKey(Guideline, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     submitted_by = models.ForeignKey(Person, on_delete=models.PROTECT, related_name="+")
     submitted_at = models.DateTimeField(auto_now_add=True)
 

@@ -14,6 +14,8 @@ class Person(AbstractUser):
     """Somebody who signs in. Deactivated, never deleted: their work keeps its author."""
 
     display_name = models.CharField(max_length=120, blank=True)
+    #: Action → key, where the person chose another key than the workspace's own (annotate.domain.keys).
+    keys = models.JSONField(default=dict, blank=True)
 
     def __str__(self) -> str:
         return self.display_name or self.username

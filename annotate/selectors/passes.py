@@ -18,15 +18,15 @@ def assignments_of(person: Person, study: Study | None = None) -> QuerySet[Assig
         annotator__is_active=True,
         question__study__memberships__person_id=person.pk,
         question__study__memberships__role=Role.ANNOTATOR,
-    )
+    ).exclude(state=Assignment.State.WITHDRAWN)
     if study is not None:
         found = found.filter(question__study=study)
     return found.select_related("question__study").order_by("question__study_id", "question__key", "pk")
 
 
 def open_assignments_of(person: Person, study: Study | None = None) -> QuerySet[Assignment]:
-    """Return the person's assignments that wait for their work: not submitted, or returned to them."""
-    return assignments_of(person, study).exclude(state=Assignment.State.SUBMITTED)
+    """Return the person's assignments that wait for their work: not submitted or returned to them, and not paused."""
+    return assignments_of(person, study).filter(paused=False).exclude(state=Assignment.State.SUBMITTED)
 
 
 def passes_of(person: Person, study: Study | None = None) -> QuerySet[Pass]:
@@ -73,10 +73,11 @@ def pass_content(work: Pass, revision: int | None = None) -> PassContent:
         for members in work.support_sets.filter(alive).order_by("position", "pk").values_list("members", flat=True)
     )
     row = work.contracts.filter(alive).first()
-    return PassContent(_contract(row) if row else AnswerContract(), tuple(spans), sets, tuple(forbidden))
+    return PassContent(contract_of(row) if row else AnswerContract(), tuple(spans), sets, tuple(forbidden))
 
 
-def _contract(row: ContractRevision) -> AnswerContract:
+def contract_of(row: ContractRevision) -> AnswerContract:
+    """Return the answer contract a row holds."""
     return AnswerContract(
         answerable=row.answerable,
         answer=row.answer,

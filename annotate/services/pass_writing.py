@@ -1,6 +1,6 @@
 """What every write to a pass goes through: whose it is, which revision it was made from, and what the bytes say.
 
-Not a verb of its own; `save_pass`, `edit_marks` and `edit_sets` are.
+Not a verb of its own; `save_pass` and `edit_pass` are.
 """
 
 from __future__ import annotations
@@ -9,15 +9,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from django.db import transaction
-from django.db.models import BinaryField
+from django.db.models import BinaryField, F
 from django.db.models.functions import Substr
 from django.utils import timezone
 
 from annotate.domain.access import LabelledRange, hidden_ranges, touches_hidden
-from annotate.domain.conflicts import AlreadySubmitted, StaleRevision
+from annotate.domain.conflicts import AlreadySubmitted, NotNow, StaleRevision
 from annotate.domain.content import MarkedSpan, PassContent
 from annotate.domain.content_codec import SPAN_NAME, content_payload
 from annotate.domain.errors import BadInput, SpanError
+from annotate.domain.pass_edits import check_members
 from annotate.domain.spans import ByteSpan, as_quote, check_quote, check_span
 from annotate.models import Assignment, Mark, Pass, Person, RefusedSave, SourceVersion, Study, SupportSetRevision
 from annotate.permissions import Actor, NotAllowed
@@ -25,6 +26,7 @@ from annotate.selectors.passes import pass_content
 from annotate.services.authorise import authorise
 from ledger.domain.canonical import canonical_bytes, digest
 
+_BEYOND = 2**31 - 2
 MAX_SPANS = 5_000
 MAX_SETS = 200
 
@@ -56,29 +58,43 @@ def require_own(person: Person, assignment: Assignment, action: str) -> Actor:
 
 
 def pass_of(assignment: Assignment) -> Pass:
-    """Return the assignment's pass, made at revision 0 on its first write."""
-    return Pass.objects.get_or_create(assignment=assignment)[0]
+    """Return the assignment's pass; its first write makes it at revision 0, under the study's newest guideline."""
+    found = Pass.objects.filter(assignment=assignment).first()
+    if found is not None:
+        return found
+    newest = assignment.question.study.guidelines.order_by("-number").first()
+    return Pass.objects.get_or_create(assignment=assignment, defaults={"guideline": newest})[0]
 
 
-def claim(work: Pass, expected_revision: int) -> bool:
+def claim(work: Pass, expected_revision: int, key: str = "", seconds: int = 0) -> bool:
     """Move the pass from `expected_revision` to the next, inside a transaction; False where it stands elsewhere.
 
     The comparison and the write are one statement, so of two writers from one revision exactly one succeeds. Raises
-    AlreadySubmitted for a sealed pass; its state is read after the row is locked.
+    AlreadySubmitted for a sealed pass and NotNow for a paused or withdrawn one; its state is read after the row is
+    locked. `key` names the write, `seconds` are added to the time on task.
     """
+    now = timezone.now()
     moved = Pass.objects.filter(pk=work.pk, revision=expected_revision).update(
-        revision=expected_revision + 1, updated_at=timezone.now()
+        revision=expected_revision + 1,
+        updated_at=now,
+        save_key=key,
+        **({"active_seconds": F("active_seconds") + seconds} if seconds else {}),
     )
-    refuse_submitted(work)
+    refuse_closed(work)
     if moved:
-        work.revision = expected_revision + 1
+        work.revision, work.updated_at, work.save_key = expected_revision + 1, now, key
     return bool(moved)
 
 
-def refuse_submitted(work: Pass) -> None:
-    """Raise AlreadySubmitted where the assignment's state, read now, says that the pass is sealed."""
-    if Assignment.objects.values_list("state", flat=True).get(pk=work.assignment_id) == Assignment.State.SUBMITTED:
+def refuse_closed(work: Pass) -> None:
+    """Raise AlreadySubmitted or NotNow where the assignment, read now, takes no work."""
+    state, paused = Assignment.objects.values_list("state", "paused").get(pk=work.assignment_id)
+    if state == Assignment.State.SUBMITTED:
         raise AlreadySubmitted()
+    if state == Assignment.State.WITHDRAWN:
+        raise NotNow("it has been given to somebody else", "Go on with your next task.")
+    if paused:
+        raise NotNow("the study's lead has paused it", "Wait until it goes on; nothing you wrote is lost.")
 
 
 def mark_row(work: Pass, span: MarkedSpan, version: ReadVersion, forbidden: bool) -> Mark:
@@ -118,18 +134,38 @@ def refuse_stale(person: Person, work: Pass, expected_revision: int, mine: PassC
 
 def readable_version(actor: Actor, study: Study, sha256: str) -> ReadVersion:
     """Return a version of the study that the actor may read; BadInput for any other, whether it exists or not."""
+    return _read(actor, study, sha256, 0, 0)[0]
+
+
+def checked_span(actor: Actor, study: Study, span: MarkedSpan, quote: str | None) -> tuple[ReadVersion, str]:
+    """Return the version a span is of and the text it marks, re-sliced from the stored bytes, in one query.
+
+    Raises BadInput or SpanError as `readable_version` and `check_bytes` do.
+    """
+    # One byte more than the span shows whether its end lies between characters. No source is longer than `_BEYOND`.
+    start = min(span.start, _BEYOND)
+    version, window = _read(actor, study, span.version, start, max(0, min(span.end, _BEYOND) - start + 1))
+    refuse_hidden(version, span)
+    text = _fitting(version, span, window)
+    if text is None or (quote is not None and as_quote(quote) != text):
+        _refuse(version, span, quote)
+    return version, (text or b"").decode()
+
+
+def _read(actor: Actor, study: Study, sha256: str, start: int, length: int) -> tuple[ReadVersion, bytes]:
     row = (
         SourceVersion.objects.filter(source__study=study, sha256=sha256)
-        .values_list("pk", "byte_length", "access_labels", "access_ranges")
+        .annotate(window=Substr("content", start + 1, length, output_field=BinaryField()))
+        .values_list("pk", "byte_length", "access_labels", "access_ranges", "window")
         .order_by("pk")
         .first()
     )
     if row is not None:
-        pk, length, labels, ranges = row
-        restricted = [LabelledRange(start, end, frozenset(held)) for start, end, held in ranges]
-        hidden = hidden_ranges(labels, restricted, actor.clearance, length)
-        if hidden != (ByteSpan(0, length),):
-            return ReadVersion(pk, sha256, length, hidden)
+        pk, size, labels, ranges, window = row
+        restricted = [LabelledRange(first, last, frozenset(held)) for first, last, held in ranges]
+        hidden = hidden_ranges(labels, restricted, actor.clearance, size)
+        if hidden != (ByteSpan(0, size),):
+            return ReadVersion(pk, sha256, size, hidden), bytes(window)
     raise BadInput(
         f"version {sha256[:12]}…",
         "no source version of this study that you may read has this digest",
@@ -142,31 +178,38 @@ def check_bytes(version: ReadVersion, span: MarkedSpan, quote: str | bytes | Non
 
     Reads only the bytes concerned, so that one mark in a 1 MB source costs no more than in a small one.
     """
+    refuse_hidden(version, span)
+    start = min(span.start, _BEYOND)
+    wanted = Substr("content", start + 1, max(0, min(span.end, _BEYOND) - start + 1), output_field=BinaryField())
+    window = bytes(SourceVersion.objects.filter(pk=version.pk).values_list(wanted, flat=True)[0])
+    text = _fitting(version, span, window)
+    if text is None or (quote is not None and as_quote(quote) != text):
+        _refuse(version, span, quote)
+
+
+def refuse_hidden(version: ReadVersion, span: MarkedSpan) -> None:
+    """Raise SpanError where the span touches bytes kept from the reader."""
     if touches_hidden(ByteSpan(span.start, span.end), version.hidden):
         raise SpanError(f"span “{span.name}”", "it touches a section you may not read", "Mark only what you can read.")
-    if not _fits(version, span, quote):
-        # The whole text is read only to say exactly what is wrong and where.
-        content = bytes(SourceVersion.objects.values_list("content", flat=True).get(pk=version.pk))
-        try:
-            check_span(content, span.start, span.end)
-            if quote is not None:
-                check_quote(content, span.start, span.end, quote)
-        except SpanError as error:
-            raise error.inside(f"span “{span.name}”") from error
 
 
-def _fits(version: ReadVersion, span: MarkedSpan, quote: str | bytes | None) -> bool:
+def _fitting(version: ReadVersion, span: MarkedSpan, window: bytes) -> bytes | None:
+    """Return the span's bytes out of `window` (they and one more); None unless they lie between characters."""
     if not 0 <= span.start < span.end <= version.byte_length:
-        return False
-    # One byte more than the span shows whether its end lies between characters.
-    window = bytes(
-        SourceVersion.objects.filter(pk=version.pk).values_list(
-            Substr("content", span.start + 1, span.end - span.start + 1, output_field=BinaryField()), flat=True
-        )[0]
-    )
+        return None
     text, after = window[: span.end - span.start], window[span.end - span.start :]
-    on_boundaries = text[0] & 0xC0 != 0x80 and (not after or after[0] & 0xC0 != 0x80)
-    return on_boundaries and (quote is None or as_quote(quote) == text)
+    return text if text[0] & 0xC0 != 0x80 and (not after or after[0] & 0xC0 != 0x80) else None
+
+
+def _refuse(version: ReadVersion, span: MarkedSpan, quote: str | bytes | None) -> None:
+    # The whole text is read only to say exactly what is wrong and where.
+    content = bytes(SourceVersion.objects.values_list("content", flat=True).get(pk=version.pk))
+    try:
+        check_span(content, span.start, span.end)
+        if quote is not None:
+            check_quote(content, span.start, span.end, quote)
+    except SpanError as error:
+        raise error.inside(f"span “{span.name}”") from error
 
 
 def check_spans(
@@ -211,15 +254,3 @@ def check_name(name: str) -> None:
         raise BadInput(
             f"span “{name}”", "this is no span name", "Use 1 to 60 letters, digits, hyphens and underscores (ASCII)."
         )
-
-
-def check_members(place: str, names: Iterable[str], known: Iterable[str]) -> None:
-    """Raise BadInput for a name that no span has, or that stands in `names` twice."""
-    marked = frozenset(known)
-    seen: set[str] = set()
-    for name in names:
-        if name not in marked:
-            raise BadInput(place, f"there is no span called “{name}”", "Mark it first, or take it out.")
-        if name in seen:
-            raise BadInput(place, f"“{name}” stands in it twice", "Name each span once.")
-        seen.add(name)

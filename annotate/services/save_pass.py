@@ -46,7 +46,7 @@ def save_pass(
         versions = writing.check_spans(actor, assignment.question.study, [*changed, *quoted], quotes)
         same = not changed and not gone and before.sets == content.sets and before.contract == content.contract
         if same and work.revision == expected_revision:
-            writing.refuse_submitted(work)
+            writing.refuse_closed(work)
             return work
         moved = writing.claim(work, expected_revision)
         if moved:

@@ -8,8 +8,8 @@ from django.db import IntegrityError, transaction
 
 from annotate.domain.errors import BadInput
 from annotate.domain.vocabulary import Role, StudyKind
-from annotate.models import Membership, Person, Study
-from annotate.permissions import Actor, By, NotAllowed
+from annotate.models import Guideline, Membership, Person, Study
+from annotate.permissions import Actor, By, NotAllowed, person_or_none
 from annotate.records import record_member, record_study
 
 _SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
@@ -40,9 +40,9 @@ def create_study(
         raise BadInput(f"study {slug}, title", "it is empty or too long", "Write 1 to 200 characters.")
     try:
         with transaction.atomic():
-            study = Study.objects.create(
-                slug=slug, title=title.strip(), kind=kind, description=description, guideline=guideline
-            )
+            study = Study.objects.create(slug=slug, title=title.strip(), kind=kind, description=description)
+            if guideline.strip():
+                Guideline.objects.create(study=study, number=1, text=guideline, published_by=person_or_none(by))
             record_study(study, by)
             if isinstance(by, Person):
                 record_member(Membership.objects.create(study=study, person=by, role=Role.LEAD), by)

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from annotate.domain.content import AnswerContract, MarkedSpan, PassContent
+from annotate.domain.pass_edits import AddSpan, RemoveSpan, SetMembers
 from annotate.domain.vocabulary import DependencyType, Role, SpanLabel
-from annotate.models import Assignment, Person, Question, SourceVersion, Study, Submission
+from annotate.models import Assignment, Pass, Person, Question, SourceVersion, Study, Submission
 from annotate.selectors.passes import content_of
+from annotate.services.edit_pass import edit_pass
 from annotate.services.save_pass import save_pass
 from annotate.services.submit_pass import submit_pass
 from tests.factories import (
@@ -67,6 +69,26 @@ class Desk:
     def submit_both(self, one: PassContent, two: PassContent) -> None:
         self.submit(self.first, one)
         self.submit(self.second, two)
+
+
+def add_mark(
+    person: Person,
+    assignment: Assignment,
+    revision: int,
+    span: MarkedSpan,
+    *,
+    quote: str | None = None,
+    forbidden: bool = False,
+) -> Pass:
+    return edit_pass(person, assignment, revision, [AddSpan(span, forbidden, (), quote)]).work
+
+
+def remove_mark(person: Person, assignment: Assignment, revision: int, name: str) -> Pass:
+    return edit_pass(person, assignment, revision, [RemoveSpan(name)]).work
+
+
+def set_members(person: Person, assignment: Assignment, revision: int, position: int, members: list[str]) -> Pass:
+    return edit_pass(person, assignment, revision, [SetMembers(position, tuple(members))]).work
 
 
 def make_desk(content: str | bytes = TEXT, *, study: Study | None = None, **question: Any) -> Desk:

@@ -25,10 +25,8 @@ from annotate.selectors.passes import (
     refused_saves_of,
     submissions_of,
 )
-from annotate.services.edit_marks import add_mark, remove_mark
-from annotate.services.edit_sets import set_members
 from annotate.services.save_pass import save_pass
-from tests.annotate.passes import make_desk
+from tests.annotate.passes import add_mark, make_desk, remove_mark, set_members
 from tests.factories import make_member, make_source_version
 
 pytestmark = pytest.mark.django_db
@@ -125,7 +123,7 @@ def test_a_span_that_does_not_fit_the_bytes_is_refused_and_nothing_written(chang
 
 def test_a_span_up_to_the_last_byte_after_an_emoji_is_legal():
     desk = make_desk("💩This is an annotation.")
-    work = add_mark(desk.one, desk.first, 0, desk.span("word", 15, 26), quote=b"annotation.")
+    work = add_mark(desk.one, desk.first, 0, desk.span("word", 15, 26), quote="annotation.")
     work = add_mark(desk.one, desk.first, 1, desk.span("emoji", 0, 4), quote="💩")
     assert [span.name for span in pass_content(work).spans] == ["emoji", "word"]
 
