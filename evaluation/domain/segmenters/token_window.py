@@ -17,11 +17,10 @@ import numpy as np
 from evaluation.domain.chunks import ChunkTable
 from evaluation.domain.frozen import Document
 from evaluation.domain.phases import PhaseError, check_phase
+from evaluation.domain.segmenters.config import SegmenterConfigError, check_window
 from evaluation.domain.tokens import TokenizedText
 
-
-class SegmenterConfigError(ValueError):
-    """A segmenter configuration that cannot give chunks; the message names the field and the mend."""
+__all__ = ["SegmenterConfigError", "TokenWindow"]
 
 
 @dataclass(frozen=True)
@@ -33,20 +32,7 @@ class TokenWindow:
     tails: str = "keep"
 
     def __post_init__(self) -> None:
-        for field, value in (("capacity", self.capacity), ("overlap", self.overlap)):
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise SegmenterConfigError(f"token-window: {field} must be a whole number of tokens, got {value!r}")
-        if self.capacity < 1:
-            raise SegmenterConfigError(f"token-window: capacity must be at least 1 token, got {self.capacity}")
-        if self.overlap < 0:
-            raise SegmenterConfigError(f"token-window: overlap must not be negative, got {self.overlap}")
-        if self.overlap >= self.capacity:
-            raise SegmenterConfigError(
-                f"token-window: overlap must be smaller than capacity, got overlap {self.overlap} "
-                f"and capacity {self.capacity}; the stride would not be positive"
-            )
-        if self.tails not in ("keep", "drop"):
-            raise SegmenterConfigError(f"token-window: tails must be 'keep' or 'drop', got {self.tails!r}")
+        check_window(self.name, self.capacity, self.overlap, self.tails, "tokens")
 
     @property
     def name(self) -> str:

@@ -1,0 +1,120 @@
+"""Recursive separators: each chunk ends at the coarsest separator it can reach.
+
+The levels run from coarse to fine (default: paragraphs, lines, sentences, words), below them token or code point
+boundaries. A core starts where the one before ended and may hold S = C − O units; it ends at the last boundary of the
+coarsest level that has one within that budget. So paragraphs are gathered while they fit, a paragraph that does not
+fit is cut at lines, a line at sentences, and so on. Separators stay with the text before them and nothing is dropped.
+The chunk goes on to the last boundary of any level within O units.
+
+Perturbation: the first core may hold p of S units, all others S; p = S is the ordinary splitting.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaluation.domain.chunk_id import digest_of
+from evaluation.domain.chunks import ChunkTable
+from evaluation.domain.frozen import Document
+from evaluation.domain.segmenters.config import SegmenterConfigError, check_language, check_unit, check_window
+from evaluation.domain.segmenters.layout import EDGES, lay_out, phase_of
+from evaluation.domain.segmenters.packing import above_capacity, coarsest, overlapped
+from evaluation.domain.segmenters.ruler import character_ruler, token_ruler
+from evaluation.domain.segmenters.separators import NAMED, boundaries, merged
+from evaluation.domain.tokens import IntArray, TokenizedText
+
+
+@dataclass(frozen=True)
+class Recursive:
+    """Configuration and segmenter in one. Sizes are in `unit`s.
+
+    `separators` are names of `separators.NAMED` or literal texts, coarse to fine.
+    """
+
+    capacity: int
+    overlap: int = 0
+    tails: str = "keep"
+    unit: str = "tokens"
+    separators: tuple[str, ...] = NAMED
+    language: str = ""
+
+    def __post_init__(self) -> None:
+        check_unit(self.name, self.unit, ("tokens", "characters"))
+        check_window(self.name, self.capacity, self.overlap, self.tails, self.unit)
+        check_language(self.name, self.language)
+        if (
+            isinstance(self.separators, str)
+            or not self.separators
+            or not all(isinstance(one, str) and one for one in self.separators)
+        ):
+            raise SegmenterConfigError(
+                f"{self.name}: separators must be a list of texts, none of them empty, got {self.separators!r}; "
+                "code points need no separator, they are always the last resort"
+            )
+        if len(set(self.separators)) < len(self.separators):
+            raise SegmenterConfigError(f"{self.name}: separators repeat one, got {self.separators!r}; name each once")
+
+    @property
+    def name(self) -> str:
+        """Name in the registry."""
+        return "recursive"
+
+    @property
+    def version(self) -> str:
+        """Changes whenever the same configuration would give other chunks."""
+        return "1"
+
+    @property
+    def stride(self) -> int:
+        """S = C − O."""
+        return self.capacity - self.overlap
+
+    @property
+    def rule(self) -> str:
+        """Perturbation rule, for the manifest."""
+        return "first core may hold p units, the others a stride; each ends at its coarsest separator; p in 1…stride"
+
+    def describe(self) -> dict[str, str | int]:
+        """Configuration in canonical values."""
+        return {
+            "segmenter": self.name,
+            "version": self.version,
+            "unit": self.unit.removesuffix("s"),
+            "capacity": self.capacity,
+            "overlap": self.overlap,
+            "stride": self.stride,
+            "tails": self.tails,
+            "separators": " ".join(map(repr, self.separators)),
+            "separators_digest": digest_of("separators", self.separators),
+            "language": self.language,
+            "unicode": unicodedata.unidata_version,
+            "edges": EDGES,
+            "rule": self.rule,
+        }
+
+    def chunks(self, document: Document, tokenized: TokenizedText, phase: int | None) -> ChunkTable:
+        """Chunks of one document at `phase`. Raises `PhaseError` outside 1…stride."""
+        first = phase_of(self.name, phase, self.stride)
+        tokens = token_ruler(tokenized)
+        ruler = tokens if self.unit == "tokens" else character_ruler(document.content)
+        levels = levels_of(document.content, self.separators, self.language)
+        run = (0, tokens.size)
+        cores = np.array([0, *coarsest(levels, ruler, run, first, self.stride)], dtype=np.int64)
+        ends = overlapped(
+            cores,
+            np.full(cores.size - 1, tokens.size, dtype=np.int64),
+            merged(*levels) if self.overlap else cores,
+            ruler,
+            self.overlap,
+            self.capacity,
+        )
+        remarks = {"code_points_above_capacity": above_capacity(cores, ruler, self.capacity)}
+        return lay_out(cores, ends, tokens, self.tails, remarks)
+
+
+def levels_of(content: bytes, separators: tuple[str, ...], language: str) -> list[IntArray]:
+    """Boundaries per separator, coarse to fine."""
+    return [boundaries(content, separator, language) for separator in separators]

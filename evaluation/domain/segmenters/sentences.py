@@ -1,0 +1,104 @@
+"""Sentence packing: whole sentences up to a capacity in tokens, or windows that count sentences.
+
+Unit "tokens": a core takes as many whole sentences as S = C − O tokens hold, at least one; the chunk goes on for the
+whole sentences that fit O tokens, within C in all. A sentence above C is cut at token boundaries, by S, and counted in
+`remarks["oversized_sentences_split"]`; its last piece is packed with what follows, and pieces overlap by O tokens.
+Perturbation: the first core is packed under p of S tokens (at least one sentence), all others under S; p = S is the
+ordinary packing.
+
+Unit "sentences": token windows with sentences in the place of tokens; no limit in tokens.
+
+What a sentence is, `evaluation.domain.sentences` says; blanks after a sentence stay with it.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaluation.domain.chunks import ChunkTable
+from evaluation.domain.frozen import Document
+from evaluation.domain.segmenters.config import check_language, check_unit, check_window
+from evaluation.domain.segmenters.layout import EDGES, lay_out, phase_of, windows
+from evaluation.domain.segmenters.packing import above_capacity, overlapped, oversized, packed
+from evaluation.domain.segmenters.ruler import token_ruler
+from evaluation.domain.sentences import sentence_boundaries
+from evaluation.domain.tokens import TokenizedText
+
+
+@dataclass(frozen=True)
+class SentencePacking:
+    """Configuration and segmenter in one. Sizes are in `unit`s; `language` "" takes every language's abbreviations."""
+
+    capacity: int
+    overlap: int = 0
+    tails: str = "keep"
+    unit: str = "tokens"
+    language: str = ""
+
+    def __post_init__(self) -> None:
+        check_unit(self.name, self.unit, ("tokens", "sentences"))
+        check_window(self.name, self.capacity, self.overlap, self.tails, self.unit)
+        check_language(self.name, self.language)
+
+    @property
+    def name(self) -> str:
+        """Name in the registry."""
+        return "sentences"
+
+    @property
+    def version(self) -> str:
+        """Changes whenever the same configuration would give other chunks."""
+        return "1"
+
+    @property
+    def stride(self) -> int:
+        """S = C − O."""
+        return self.capacity - self.overlap
+
+    @property
+    def rule(self) -> str:
+        """Perturbation rule, for the manifest."""
+        if self.unit == "sentences":
+            return "first interior cut at sentence p, further cuts every stride; p in 1…stride"
+        return "first core packed under p tokens, at least one sentence, the others under the stride; p in 1…stride"
+
+    def describe(self) -> dict[str, str | int]:
+        """Configuration in canonical values."""
+        return {
+            "segmenter": self.name,
+            "version": self.version,
+            "unit": self.unit.removesuffix("s"),
+            "capacity": self.capacity,
+            "overlap": self.overlap,
+            "stride": self.stride,
+            "tails": self.tails,
+            "language": self.language,
+            "unicode": unicodedata.unidata_version,
+            "oversized": "a sentence above the capacity is cut at tokens by the stride",
+            "edges": EDGES,
+            "rule": self.rule,
+        }
+
+    def chunks(self, document: Document, tokenized: TokenizedText, phase: int | None) -> ChunkTable:
+        """Chunks of one document at `phase`. Raises `PhaseError` outside 1…stride."""
+        first = phase_of(self.name, phase, self.stride)
+        tokens = token_ruler(tokenized)
+        edges = sentence_boundaries(document.content, self.language)
+        if self.unit == "sentences":
+            return windows(edges, tokens, first, self.capacity, self.overlap, self.tails)
+        run = (0, tokens.size)
+        cores = np.array([0, *packed(edges, tokens, run, first, self.stride, self.capacity)], dtype=np.int64)
+        size = np.full(cores.size - 1, tokens.size, dtype=np.int64)
+        return lay_out(
+            cores,
+            overlapped(cores, size, edges, tokens, self.overlap, self.capacity),
+            tokens,
+            self.tails,
+            {
+                "oversized_sentences_split": oversized(edges, tokens, self.capacity),
+                "code_points_above_capacity": above_capacity(cores, tokens, self.capacity),
+            },
+        )

@@ -1,0 +1,81 @@
+"""Declarations of the segmenters that ship beside the token window."""
+
+from __future__ import annotations
+
+import json
+
+from evaluation.domain.plan import Arm
+from evaluation.domain.segmenters.characters import CharacterWindow
+from evaluation.domain.segmenters.code import CodeAware
+from evaluation.domain.segmenters.config import SegmenterConfigError, check_unit
+from evaluation.domain.segmenters.headings import HeadingAware
+from evaluation.domain.segmenters.recursive import Recursive
+from evaluation.domain.segmenters.sentences import SentencePacking
+from evaluation.domain.segmenters.separators import NAMED
+from evaluation.domain.segmenters.tables import TableAware
+from evaluation.domain.segmenters.words import WordWindow
+from evaluation.plugins.registry import Kind, Plugin
+
+
+def _characters(arm: Arm) -> CharacterWindow:
+    check_unit("characters", arm.unit, ("characters",))
+    _options(arm)
+    return CharacterWindow(arm.capacity, arm.overlap, str(arm.tails))
+
+
+def _words(arm: Arm) -> WordWindow:
+    check_unit("words", arm.unit, ("words",))
+    _options(arm)
+    return WordWindow(arm.capacity, arm.overlap, str(arm.tails))
+
+
+def _sentences(arm: Arm) -> SentencePacking:
+    _options(arm)
+    return SentencePacking(arm.capacity, arm.overlap, str(arm.tails), arm.unit, arm.language)
+
+
+def _recursive(arm: Arm) -> Recursive:
+    _options(arm)
+    return Recursive(arm.capacity, arm.overlap, str(arm.tails), arm.unit, arm.separators or NAMED, arm.language)
+
+
+def _headings(arm: Arm) -> HeadingAware:
+    check_unit("headings", arm.unit, ("tokens",))
+    secondary = _options(arm, "secondary").get("secondary", "recursive")
+    return HeadingAware(arm.capacity, arm.overlap, str(arm.tails), arm.language, secondary)
+
+
+def _tables(arm: Arm) -> TableAware:
+    check_unit("tables", arm.unit, ("tokens",))
+    _options(arm)
+    return TableAware(arm.capacity, arm.overlap, str(arm.tails), arm.language)
+
+
+def _code(arm: Arm) -> CodeAware:
+    check_unit("code", arm.unit, ("tokens",))
+    _options(arm)
+    return CodeAware(arm.capacity, arm.overlap, str(arm.tails), arm.language)
+
+
+def _options(arm: Arm, *known: str) -> dict[str, str]:
+    """The arm's own settings, which must be `known` texts. Raises `SegmenterConfigError` for anything else."""
+    try:
+        given = json.loads(arm.options or "{}")
+    except (ValueError, RecursionError) as error:
+        raise SegmenterConfigError(f"{arm.segmenter}: options must be a JSON object such as {{}}: {error}") from error
+    if not isinstance(given, dict) or not all(isinstance(value, str) for value in given.values()):
+        raise SegmenterConfigError(f"{arm.segmenter}: options must be a JSON object of texts, got {arm.options!r}")
+    unknown = sorted(set(given) - set(known))
+    if unknown:
+        knows = f"it knows {', '.join(known)}" if known else "it has none; drop them"
+        raise SegmenterConfigError(f"{arm.segmenter}: options name the unknown setting {unknown[0]!r}; {knows}")
+    return given
+
+
+CHARACTERS = Plugin(Kind.SEGMENTER, "characters", "1", CharacterWindow, deterministic=True, make=_characters)
+WORDS = Plugin(Kind.SEGMENTER, "words", "1", WordWindow, deterministic=True, make=_words)
+SENTENCES = Plugin(Kind.SEGMENTER, "sentences", "1", SentencePacking, deterministic=True, make=_sentences)
+RECURSIVE = Plugin(Kind.SEGMENTER, "recursive", "1", Recursive, deterministic=True, make=_recursive)
+HEADINGS = Plugin(Kind.SEGMENTER, "headings", "1", HeadingAware, deterministic=True, make=_headings)
+TABLES = Plugin(Kind.SEGMENTER, "tables", "1", TableAware, deterministic=True, make=_tables)
+CODE = Plugin(Kind.SEGMENTER, "code", "1", CodeAware, deterministic=True, make=_code)
