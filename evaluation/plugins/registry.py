@@ -66,6 +66,13 @@ class Plugin:
 SHIPPED: Mapping[tuple[Kind, str], str] = MappingProxyType(
     {
         (Kind.SEGMENTER, "token-window"): "evaluation.plugins.shipped.TOKEN_WINDOW",
+        (Kind.SEGMENTER, "characters"): "evaluation.plugins.shipped_segmenters.CHARACTERS",
+        (Kind.SEGMENTER, "words"): "evaluation.plugins.shipped_segmenters.WORDS",
+        (Kind.SEGMENTER, "sentences"): "evaluation.plugins.shipped_segmenters.SENTENCES",
+        (Kind.SEGMENTER, "recursive"): "evaluation.plugins.shipped_segmenters.RECURSIVE",
+        (Kind.SEGMENTER, "headings"): "evaluation.plugins.shipped_segmenters.HEADINGS",
+        (Kind.SEGMENTER, "tables"): "evaluation.plugins.shipped_segmenters.TABLES",
+        (Kind.SEGMENTER, "code"): "evaluation.plugins.shipped_segmenters.CODE",
         (Kind.RETRIEVER, "bm25"): "evaluation.plugins.shipped.BM25",
         (Kind.RERANKER, "none"): "evaluation.plugins.shipped.NO_RERANKER",
         (Kind.EXPANSION, "none"): "evaluation.plugins.shipped_recovery.NO_RECOVERY",
