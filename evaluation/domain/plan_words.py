@@ -160,8 +160,9 @@ class MetricName(StrEnum):
 
 
 class IntervalMethod(StrEnum):
-    """Bootstrap interval for means and differences of means."""
+    """Bootstrap interval for means and differences of means; what each covers is measured in bench/coverage.md."""
 
+    STUDENTISED = "studentised"
     PERCENTILE = "percentile"
     BASIC = "basic"
     BCA = "bca"

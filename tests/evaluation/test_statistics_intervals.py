@@ -9,11 +9,24 @@ import numpy as np
 import pytest
 from scipy.stats import bootstrap
 
+from evaluation.domain.estimation import estimates
 from evaluation.domain.outcomes import Status
 from evaluation.domain.permutation import worst_phase_null
+from evaluation.domain.phase_matrix import arm_table
 from evaluation.domain.plan_words import IntervalMethod, MetricName, Sidedness
 from evaluation.domain.resampling import UncertaintyRule
-from evaluation.domain.statistics import arm_mean, arm_phases, paired_mean, paired_phases, paired_worst
+from evaluation.domain.statistics import (
+    arm_mean,
+    arm_phases,
+    ask_arm_mean,
+    ask_arm_phases,
+    ask_paired_mean,
+    ask_paired_phases,
+    ask_question_worst,
+    paired_mean,
+    paired_phases,
+    question_worst,
+)
 
 from .outcome_makers import matrix
 
@@ -24,7 +37,7 @@ def coin(rows: int, phases: int, rate: float, seed: int) -> list[list[int]]:
     return (np.random.default_rng(seed).random((rows, phases)) < rate).astype(int).tolist()
 
 
-@pytest.mark.parametrize("method", list(IntervalMethod))
+@pytest.mark.parametrize("method", [IntervalMethod.PERCENTILE, IntervalMethod.BASIC, IntervalMethod.BCA])
 def test_paired_mean_is_scipys_bootstrap_of_question_differences(method: IntervalMethod) -> None:
     before, after = coin(60, 8, 0.6, 1), coin(60, 8, 0.7, 2)
     found = paired_mean(matrix(before), matrix(after), replace(RULE, method=method, sidedness=Sidedness.TWO_SIDED))
@@ -43,6 +56,51 @@ def test_paired_mean_is_scipys_bootstrap_of_question_differences(method: Interva
     assert found.signature.text() == (
         f"{method} cluster bootstrap, 95 % two-sided, 60 clusters of 60 questions, 1000 replicates, seed 7"
     )
+
+
+def test_studentised_bounds_are_those_made_by_hand() -> None:
+    before, after = np.array(coin(100, 6, 0.6, 1)), np.array(coin(100, 6, 0.6, 2))
+    names = [f"doc{row // 3:02d}" for row in range(100)]
+    rule = replace(RULE, method=IntervalMethod.STUDENTISED)
+    found = paired_mean(matrix(before.tolist(), names), matrix(after.tolist(), names), rule)
+    codes = np.array([int(name[3:]) for name in names])
+    sums = np.bincount(codes, (after - before).mean(axis=1))
+    sizes = np.bincount(codes).astype(float)
+    mean, count = sums.sum() / 100, len(sums)
+    left = (sums.sum() - sums) / (100 - sizes)
+    error = np.sqrt((count - 1) / count * ((left - mean) ** 2).sum())
+    draws = np.random.default_rng(7).integers(0, count, (1000, count))
+    drawn = sums[draws].sum(axis=1) / sizes[draws].sum(axis=1)
+    residuals = sums[draws] - drawn[:, None] * sizes[draws]
+    errors = np.sqrt(count / (count - 1) * (residuals**2).sum(axis=1)) / sizes[draws].sum(axis=1)
+    low, high = np.quantile((drawn - mean) / errors, [0.05, 0.95])
+    assert (found.lower, found.upper) == pytest.approx((mean - high * error, mean - low * error), abs=2e-6)
+
+
+def test_many_requests_together_give_what_each_gives_alone() -> None:
+    arms = [
+        matrix(coin(60, 5, rate, seed), [f"d{row // 2}" for row in range(60)]) for seed, rate in enumerate((0.5, 0.7))
+    ]
+    other = matrix(coin(25, 3, 0.5, 9))
+    requests = [
+        ask_arm_mean(arms[0]),
+        ask_paired_phases(*arms),
+        ask_arm_mean(other),
+        ask_paired_mean(*arms),
+        ask_question_worst(*arms),
+        ask_arm_phases(arms[1]),
+    ]
+    for method in IntervalMethod:
+        rule = replace(RULE, method=method)
+        assert estimates(requests, rule) == [estimates([one], rule)[0] for one in requests]
+
+
+def test_question_worst_is_the_mean_of_each_ones_own_minimum() -> None:
+    before, after = np.array(coin(60, 6, 0.8, 1)), np.array(coin(60, 6, 0.9, 2))
+    found = question_worst((matrix(before.tolist()), matrix(after.tolist())), RULE)
+    assert found.point == pytest.approx((after.min(axis=1) - before.min(axis=1)).mean(), abs=1e-6)
+    alone = question_worst((matrix(after.tolist()),), RULE)
+    assert alone.point == pytest.approx(float(arm_table(matrix(after.tolist())).question_worst), abs=1e-6)
 
 
 def test_same_seed_same_interval_and_batches_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,31 +141,6 @@ def test_unshifted_control_repeated_over_phases_is_one_observation() -> None:
     )
     assert arm_phases(shown_often, RULE)[0].labels == shown_often.labels
     assert len(paired_phases(shown_often, window, RULE)) == 8
-
-
-def test_worst_phase_of_unequal_phase_counts_is_refused() -> None:
-    control, window = matrix([[1] * 8] * 20, cuts=[0] * 8), matrix(coin(20, 8, 0.9, 3))
-    found = paired_worst(control, window, RULE)
-    assert (found.status, found.point, found.lower) == (Status.UNDEFINED, None, None)
-    assert "8 distinct phases and the baseline 1" in found.reason
-
-
-def test_worst_phase_figure_is_basic_and_says_why() -> None:
-    before, after = np.array(coin(60, 6, 0.6, 1)), np.array(coin(60, 6, 0.6, 2))
-    found = paired_worst(matrix(before.tolist()), matrix(after.tolist()), RULE)
-    assert found.point == pytest.approx(after.mean(axis=0).min() - before.mean(axis=0).min(), abs=1e-6)
-    assert found.signature.method == "basic cluster bootstrap"
-    assert "low-biased" in found.note
-    index = np.arange(60)
-    plain = bootstrap(
-        (index,),
-        lambda drawn, axis: after[drawn].mean(axis=-2).min(axis=-1) - before[drawn].mean(axis=-2).min(axis=-1),
-        n_resamples=1000,
-        method="basic",
-        confidence_level=0.9,
-        rng=np.random.default_rng(7),
-    ).confidence_interval
-    assert (found.lower, found.upper) == pytest.approx((plain.low, plain.high), abs=1e-6)
 
 
 @pytest.mark.parametrize("method", list(IntervalMethod))
