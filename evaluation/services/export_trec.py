@@ -1,0 +1,202 @@
+"""One arm at one phase of a sealed sweep as a TREC run with its judgements, for ir_measures, ranx and trec_eval."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from annotate.domain.errors import BadInput
+from evaluation.domain.authorise import access
+from evaluation.domain.chunk_id import chunk_id
+from evaluation.domain.coverage import targets
+from evaluation.domain.frozen import FrozenQuestion
+from evaluation.domain.pipeline import IndexBuild
+from evaluation.domain.rank_measures import Judgements, RankFigures, Run, rank_figures
+from evaluation.domain.relevance import Relevance, chunk_grades
+from evaluation.domain.trec_files import TrecNameError, qrels_text, run_text
+from evaluation.models import Sweep
+from evaluation.selectors.question_trace import question_trace
+from evaluation.services.arm_phases import arm_phases
+from evaluation.services.frozen_world import World, load_world
+from evaluation.services.pipeline_of import arm_settings
+from evaluation.services.problems import Conflict, NotSealed
+from evaluation.services.result_keys import MANIFEST, build_key
+from evaluation.services.run_cell import index_build
+from ledger.selectors.records import results
+
+#: Depths at which Cutline's own figures stand beside the files, as far as the list reaches.
+DEPTHS = (1, 3, 5, 10, 20, 50, 100)
+
+
+@dataclass(frozen=True)
+class TrecExport:
+    """Ranked chunks and judgements of the answerable questions. `places` maps a chunk id of either to its interval.
+
+    `failed` are the questions whose cell failed: they are judged and have no hits.
+    """
+
+    tag: str
+    rule: Relevance
+    run: Run
+    judgements: Judgements
+    places: Mapping[str, tuple[str, str, int, int]]
+    scores: Mapping[str, Sequence[int]]
+    failed: tuple[str, ...]
+    depth: int
+    unjudged: str
+    about: Mapping[str, Any]
+
+    def figures(self) -> list[RankFigures]:
+        """Return Cutline's own figures at every depth of `DEPTHS` within the list, and at its whole length."""
+        return [
+            rank_figures(self.run, self.judgements, k)
+            for k in sorted({k for k in DEPTHS if k < self.depth} | {self.depth})
+        ]
+
+
+def trec_export(sweep: Sweep, arm: str, label: str, rule: Relevance = Relevance.WHOLE) -> TrecExport:
+    """Return what `arm` ranked at the phase with this label, from the sealed results.
+
+    Every answerable question of the plan is judged, those that found nothing too. Raises NotSealed, BadInput for an arm
+    or label the plan does not have, for a plan without answerable questions and for names with blanks, and Conflict
+    when the index built here is not the one that was recorded.
+    """
+    if sweep.state != Sweep.State.SEALED:
+        raise NotSealed(f"Sweep {sweep.pk} is {sweep.state}: runs are exported when its results are sealed.")
+    world = load_world(sweep.plan)
+    build, phase = _build(sweep, world, arm, label)
+    questions = [one for one in world.questions if one.answerable]
+    if not questions:
+        raise BadInput("plan, population", "it has no answerable question", "A run is judged on answerable questions.")
+    run: dict[str, list[str]] = {}
+    scores: dict[str, list[int]] = {}
+    judgements: dict[str, dict[str, int]] = {}
+    places: dict[str, tuple[str, str, int, int]] = {}
+    failed: list[str] = []
+    name = _Names(world, build, places)
+    for one in questions:
+        (trace,) = question_trace(sweep, one.question_id, [arm], label).arms
+        if trace.missing:
+            failed.append(one.question_id)
+        run[one.question_id] = [name.of(hit.document, hit.start, hit.end) for hit in trace.hits]
+        scores[one.question_id] = [hit.score for hit in trace.hits]
+        grades = _grades(world, build, one, rule)
+        judgements[one.question_id] = {name.of_chunk(chunk): grade for chunk, grade in grades.items()}
+    depth = max((len(ranked) for ranked in run.values()), default=0) or 1
+    about = {
+        "format": "cutline-trec/1",
+        "sweep_root": sweep.root,
+        "plan": sweep.plan.digest,
+        "fixture_set": world.fixture_set_digest,
+        "build": build.digest,
+        "arm": arm,
+        "phase": phase,
+        "label": label,
+        "stage": "candidates",
+        "relevance": str(rule),
+        "coverage_threshold": str(world.plan.budget.coverage_threshold),
+    }
+    return TrecExport(
+        f"{world.plan.name}.{arm}.{phase}",
+        rule,
+        run,
+        judgements,
+        places,
+        scores,
+        tuple(failed),
+        depth,
+        name.of_chunk(0),
+        about,
+    )
+
+
+def write_trec(export: TrecExport, folder: Path) -> list[Path]:
+    """Write the files into `folder`, which is made where it is not there, and return their paths.
+
+    Raises BadInput for names with blanks and OSError where the folder cannot be written.
+    """
+    about = {
+        **export.about,
+        "questions": len(export.judgements),
+        "without_hits": sorted(question for question, ranked in export.run.items() if not ranked),
+        "without_relevant_chunk": sorted(question for question, grades in export.judgements.items() if not grades),
+        "failed": list(export.failed),
+        "depth": export.depth,
+        "figures": [_rounded(one) for one in export.figures()],
+    }
+    chunks = "".join(
+        f"{chunk}\t{document}\t{version}\t{start}\t{end}\n"
+        for chunk, (document, version, start, end) in sorted(export.places.items())
+    )
+    hits = "".join(
+        f"{question}\t{rank}\t{chunk}\t{score // 10**6}.{score % 10**6:06d}\n"
+        for question, ranked in sorted(export.run.items())
+        for rank, (chunk, score) in enumerate(zip(ranked, export.scores[question], strict=True), 1)
+    )
+    try:
+        texts = {
+            "run.txt": run_text(export.run, export.tag),
+            "qrels.txt": qrels_text(export.judgements, export.unjudged),
+            "hits.tsv": "question\trank\tchunk\tscore\n" + hits,
+            "chunks.tsv": "chunk\tdocument\tversion\tstart\tend\n" + chunks,
+            "about.json": json.dumps(about, ensure_ascii=False, indent=1, sort_keys=True) + "\n",
+        }
+    except TrecNameError as error:
+        raise BadInput("TREC export", "a name has blanks", str(error)) from error
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8", newline="")
+    return [folder / name for name in texts]
+
+
+@dataclass(frozen=True)
+class _Names:
+    """Ids of the chunks that occur, with where each lies."""
+
+    world: World
+    build: IndexBuild
+    places: dict[str, tuple[str, str, int, int]]
+
+    def of(self, document: int, start: int, end: int) -> str:
+        prepared = self.world.prepared
+        source = prepared.documents[document]
+        found = chunk_id(prepared.digest, source, (start, end), str(self.build.manifest["transformation"]))
+        self.places[found] = (source.document_id, source.digest, start, end)
+        return found
+
+    def of_chunk(self, chunk: int) -> str:
+        chunks = self.build.chunks
+        return self.of(int(chunks.document[chunk]), int(chunks.start[chunk]), int(chunks.end[chunk]))
+
+
+def _build(sweep: Sweep, world: World, arm: str, label: str) -> tuple[IndexBuild, int]:
+    names = [one.name for one in world.plan.arms]
+    if arm not in names:
+        raise BadInput("arm", f"the plan has none called {arm!r}", f"Use one of {', '.join(names)}.")
+    shared = arm_phases(world.plan, arm_settings(world.plan.arm(arm)), world.prepared, world.questions).shared
+    if label not in shared:
+        raise BadInput("phase", f"the plan has no label {label!r}", f"Use one of {', '.join(shared)}.")
+    phase = shared[label]
+    build = index_build(world, arm, phase)
+    key = build_key(sweep.plan.digest, arm, phase, MANIFEST)
+    recorded = {row.value["build"] for row in results(scopes=[sweep.scope], kinds=[MANIFEST]).filter(key=key)}
+    if recorded and recorded != {build.digest}:
+        raise Conflict(
+            f"The index of “{arm}” at {label} comes out differently here than in sweep {sweep.pk}; judgements would be "
+            "about other chunks. Use the packages its manifest names."
+        )
+    return build, phase
+
+
+def _grades(world: World, build: IndexBuild, one: FrozenQuestion, rule: Relevance) -> dict[int, int]:
+    rights = access(world.prepared.documents, one.reader_labels, one.as_of)
+    readable = [found for found in targets(one, world.prepared.by_version) if rights.readable_target(found)]
+    return chunk_grades(build.chunks, readable, rule, Fraction(world.plan.budget.coverage_threshold))
+
+
+def _rounded(figures: RankFigures) -> dict[str, Any]:
+    return {name: round(value, 6) if isinstance(value, float) else value for name, value in asdict(figures).items()}
