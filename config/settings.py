@@ -180,6 +180,9 @@ MAX_SOURCE_BYTES = environment.integer(
     "CUTLINE_MAX_SOURCE_BYTES", 16 * 1024 * 1024, "Largest source version accepted, in bytes.", minimum=1024
 )
 PLUGINS_ALLOWED = environment.words("CUTLINE_PLUGINS", "", "Entry-point names of third-party plug-ins that may load.")
+FOREIGN_SPLITTERS_ALLOWED = environment.words(
+    "CUTLINE_FOREIGN_SPLITTERS", "", "Further splitter classes that plans may name, as package.module:Class."
+)
 
 LOGGING = {
     "version": 1,

@@ -65,6 +65,15 @@ class HuggingFaceTokenizer:
         """Version of the `tokenizers` package that runs it."""
         return f"tokenizers {package_version('tokenizers')}"
 
+    @property
+    def backend(self) -> Backend:
+        """The `tokenizers` object, for foreign splitters that take one."""
+        return self._backend
+
+    def ids(self, text: str) -> list[int]:
+        """Token ids of `text`, without special tokens; what foreign splitters count with."""
+        return list(self._backend.encode(text, add_special_tokens=False).ids)
+
     def encode(self, text: bytes) -> TokenizedText:
         """Tokens of UTF-8 `text`, without special tokens. Raises `UnicodeDecodeError` on bytes that are not UTF-8."""
         encoding = self._backend.encode(text.decode("utf-8"), add_special_tokens=False)
