@@ -1,9 +1,9 @@
 """Parent: a hit replaced by what it is part of: its section, a larger window, or its whole document.
 
-Section: every section the hit touches, from the first one's heading to the end of the last; a document without
-headings is one section. Larger chunk: the window of at most `parent_capacity` tokens whose edges are cuts of the build
-(see `windows`). Hits with one parent stay separate units with equal intervals; merging them is deduplication, which is
-a stage of its own.
+Section: from the nearest heading (of whatever level) at or before the hit's first byte to the next one at or after its
+last; a document without headings is one section (`domain.structure` reads them). Larger chunk: the window of at most
+`parent_capacity` tokens whose edges are cuts of the build (see `windows`). Hits with one parent stay separate units
+with equal intervals; merging them is deduplication, which is a stage of its own.
 """
 
 from __future__ import annotations
@@ -16,19 +16,14 @@ from evaluation.domain.hits import Hits
 from evaluation.domain.pipeline import IndexBuild, PreparedCorpus
 from evaluation.domain.plan_words import ParentKind
 from evaluation.domain.recovery.configuration import RecoveryConfigError, whole_number
-from evaluation.domain.recovery.sections import section_starts
 from evaluation.domain.recovery.widened import KEPT_BUILDS, Kept, Widened, tokens_around, widen
 from evaluation.domain.recovery.windows import windows
-from evaluation.domain.tokens import IntArray
-
-#: Corpora, at most, whose sections one process keeps.
-KEPT_CORPORA = 4
+from evaluation.domain.structure import structure_of
 
 _tables: Kept[Widened] = Kept(KEPT_BUILDS)
-_starts: Kept[tuple[IntArray, ...]] = Kept(KEPT_CORPORA)
 
 _RULES = {
-    ParentKind.SECTION: "from the heading of the first section a hit touches to the end of the last one it touches",
+    ParentKind.SECTION: "from the nearest heading at or before a hit to the next one at or after it, of whatever level",
     ParentKind.LARGER_CHUNK: "the run of chunks within parent_capacity tokens, cut where the build is cut",
     ParentKind.DOCUMENT: "the whole version",
 }
@@ -82,11 +77,11 @@ def _documents(prepared: PreparedCorpus, build: IndexBuild) -> Widened:
 
 
 def _sections(prepared: PreparedCorpus, build: IndexBuild) -> Widened:
-    starts = _starts.get(prepared.digest, lambda: tuple(section_starts(one) for one in prepared.documents))
     chunks = build.chunks
     start, end = chunks.start.copy(), chunks.end.copy()
     token_start, token_end = chunks.token_start.copy(), chunks.token_end.copy()
-    for document, begins in enumerate(starts):
+    for document, source in enumerate(prepared.documents):
+        begins = structure_of(source).section_starts
         span = slice(int(chunks.first[document]), int(chunks.first[document + 1]))
         text = prepared.tokenized[document]
         edges = np.append(begins, text.size)
