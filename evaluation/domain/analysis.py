@@ -138,6 +138,13 @@ class PositionalTable:
         """How often each term stands in the corpus, fragments apart."""
         return np.diff(self.pointer)
 
+    @cached_property
+    def kept_terms(self) -> IntArray:
+        """The term of each kept word."""
+        terms = np.empty(self.postings.size, dtype=np.int64)
+        terms[self.postings] = np.repeat(np.arange(self.terms, dtype=np.int64), self.frequency)
+        return terms
+
     def occurrences(self, term: int) -> IntArray:
         """Positions into `kept_start` and `kept_end` where a term stands."""
         return self.postings[int(self.pointer[term]) : int(self.pointer[term + 1])]

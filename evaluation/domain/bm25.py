@@ -172,7 +172,8 @@ class BlockScores:
         from scipy.sparse import csr_array
 
         self.chunks = words.length.size
-        row_of, chunk_of, counts = _term_counts(words, block)
+        number = {term: i for i, term in enumerate(block.terms)}
+        row_of, chunk_of, counts = term_counts(words, block.positions, block.owner, number)
         data = _weights(model, words, row_of, chunk_of, counts, len(block.terms))
         pointer = np.concatenate(([0], np.cumsum(np.bincount(row_of, minlength=len(block.terms)))))
         common = _common(table, block, self.chunks)
@@ -202,17 +203,22 @@ def _part(block: QueryTerms, chosen: BoolArray, place: IntArray) -> tuple[FloatA
     return block.times[chosen], place[block.columns[chosen]], pointer
 
 
-def _term_counts(words: ChunkWords, block: QueryTerms) -> tuple[IntArray, IntArray, IntArray]:
-    """(term, chunk, count) wherever a term of the block stands in a chunk, by term and then chunk."""
+def term_counts(
+    words: ChunkWords, positions: IndexArray, owner: IndexArray, number: Mapping[str, int]
+) -> tuple[IntArray, IntArray, IntArray]:
+    """(term, chunk, count) wherever a term stands in a chunk, by term and then chunk; fragments are counted too.
+
+    `positions` are occurrences (indices into the table's kept words), term after term and rising within each; `owner`
+    is the number of each one's term, and `number` numbers all terms by name.
+    """
     chunks = words.length.size
-    wide: type[np.signedinteger[Any]] = np.int64 if len(block.terms) * chunks >= 2**31 else np.int32
-    low, high = words.low[block.positions], words.high[block.positions]
-    keys = np.multiply(block.owner, chunks, dtype=wide) + low
+    wide: type[np.signedinteger[Any]] = np.int64 if len(number) * chunks >= 2**31 else np.int32
+    low, high = words.low[positions], words.high[positions]
+    keys = np.multiply(owner, chunks, dtype=wide) + low
     # Without overlap a word is in one chunk or, cut, in none; with it, in up to ⌈C/S⌉: one layer for each.
     layers = [keys[high > low]]
     deepest = int((high - low).max(initial=0))
     layers += [keys[high - low > layer] + wide(layer) for layer in range(1, deepest)]
-    number = {term: i for i, term in enumerate(block.terms)}
     pieces = [
         number[term] * chunks + chunk
         for term in words.fragments.keys() & number.keys()
