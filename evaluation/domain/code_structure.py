@@ -6,7 +6,7 @@ every other language, is read by a declared rule:
 * A line *declares* a symbol when it starts (after blanks and known modifiers) with a keyword such as `class`, `fn` or
   `func` and a name; in languages of the C family also when it stands unindented, holds `name(` and no `;` or `=`.
 * The symbol ends before the next line with text that is indented no deeper than the declaring line. A line of closing
-  brackets (or `end`) at the declaring line's own depth still belongs to it.
+  brackets (or `end`) at the declaring line's own depth still belongs to it, a lone `{` there opens it.
 
 The rule trusts indentation and never counts braces, which strings and comments would make it miscount; code on one
 giant line has no symbols.
@@ -135,6 +135,9 @@ def _declared_symbols(content: bytes, language: str) -> Iterator[Symbol]:
         if not body:
             continue
         depth = _depth(head, body)
+        if body.rstrip() == b"{" and open_ and open_[-1][0] == depth:
+            last_text = end
+            continue
         while open_ and open_[-1][0] >= depth:
             indent, index = open_.pop()
             closes = indent == depth and _CLOSERS.match(head) is not None

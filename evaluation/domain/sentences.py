@@ -34,7 +34,8 @@ def _words(text: str) -> frozenset[str]:
 #: are ordinary words of a language here (max, es, est) are left out: those do end sentences.
 ABBREVIATIONS: dict[str, frozenset[str]] = {
     "en": _words(
-        "approx cf co dept dr e.g eds gov hon i.e inc jr lt ltd messrs mr mrs ms mt prof resp rev sgt sr st univ viz vs"
+        "approx cf co dept dr e.g eds gov hon i.e inc jr lt ltd messrs mr mrs ms mt prof resp rev sgt sr st univ v viz "
+        "vs"
     ),
     "de": _words(
         "allg bsp bzgl bzw ca d.h dr evtl frl ggf hr hrsg inkl insb m.e mio mrd o.ä prof resp sog u.a vgl z.b z.t zzgl"
@@ -42,8 +43,8 @@ ABBREVIATIONS: dict[str, frozenset[str]] = {
     "fr": _words("av cf dr env m.m mgr mlle mm mme p.ex prof st ste"),
     "es": _words("av cía dr dra p.ej prof sr sra srta ud uds"),
     "it": _words("avv cfr dott dott.ssa p.es prof sig sig.ra sigg"),
-    "ar": frozenset(),
-    # Titles, and the English letters as Hindi spells them in initials.
+    # Initials in names from English, as Arabic and Hindi spell its letters; in Hindi titles too.
+    "ar": _words("إيه بي سي دي إي إف جي إتش آي جيه كيه إل إم إن أو آر إس تي يو دبليو إكس واي"),
     "hi": _words("डॉ डा प्रो श्री सं रु कि मी पं ए बी सी डी ई एफ जी एच आई जे के एल एम एन ओ पी क्यू आर एस टी यू वी डब्ल्यू एक्स वाई"),
     "zh": frozenset(),
     "ja": frozenset(),
@@ -68,7 +69,8 @@ _NEW_BLOCK = re.compile(
 )
 _WIDE = "。．｡！？।॥؟۔։።‼⁇⁈⁉"
 _CLOSERS = r"\"'”’»)\]}）】》〉」』"
-_END = re.compile(rf"[.!?…]+[{_CLOSERS}]*(?=\s|$)|[.!?…]*[{_WIDE}][.!?…{_WIDE}]*[{_CLOSERS}]*")
+# A run of stops is tried once, from its start: what follows a million dots is not searched a million times.
+_END = re.compile(rf"(?<![.!?…])[.!?…]++[{_CLOSERS}]*+(?=\s|$)|[{_WIDE}][.!?…{_WIDE}{_CLOSERS}]*")
 _LAST_WORD = re.compile(r"[^\s(\[\"'“‘«（]+$")
 _NEXT = re.compile(r"\s*([\"'“‘«(\[¿¡]*)([\w§#]*)")
 _ITEM = re.compile(r"\s*(?:[-*+•]\s+|#{1,6}\s+)?\(?(?:\d{1,4}|[^\W\d_]|[ivxIVX]{1,6})")

@@ -56,7 +56,7 @@ def word_starts(content: bytes) -> IntArray:
 
     def make() -> IntArray:
         text = content.decode("utf-8")
-        starts = np.array([match.start() for match in _word_pattern().finditer(text)], dtype=np.int64)
+        starts = np.array([match.start() for match in word_pattern().finditer(text)], dtype=np.int64)
         places = starts if text.isascii() else code_point_starts(content)[starts]
         return np.append(places, np.int64(len(content)))
 
@@ -70,8 +70,8 @@ def merged(*levels: IntArray) -> IntArray:
 
 
 @cache
-def _word_pattern() -> re.Pattern[str]:
-    """`\\w` leaves combining marks out and breaks Devanagari and NFD words; hence the marks, looked up once."""
+def word_pattern() -> re.Pattern[str]:
+    """What a word is. `\\w` leaves combining marks out and breaks Devanagari and NFD words, so marks are looked up."""
     points = np.array(
         [point for point in range(0x300, sys.maxunicode + 1) if unicodedata.category(chr(point))[0] == "M"]
     )
