@@ -15,8 +15,10 @@ from annotate.api.studies import times
 from annotate.domain.errors import BadInput
 from annotate.permissions import By
 from evaluation.api.endpoint import EvaluationEndpoint, PlanEndpoint
+from evaluation.api.sweeps import sent_limits
 from evaluation.models import Plan
 from evaluation.selectors.pages import fixture_sets_visible_to, listed_plans, plans_visible_to
+from evaluation.services.estimate_plan import estimate_plan
 from evaluation.services.lock_plan import lock_plan
 from evaluation.services.write_plan import write_plan
 from ledger.domain.canonical import parse_canonical
@@ -70,6 +72,18 @@ class PlanLock(PlanEndpoint):
         parameters(request, {})
         members(request.data, [])
         return _one(self.person, lock_plan(self.person, self.plan).pk)
+
+
+class PlanEstimate(PlanEndpoint):
+    """What a sweep of the plan would be."""
+
+    actions = {"POST": "plan.write"}
+
+    def post(self, request: Request, pk: int) -> Response:
+        """Count and measure it, or return what was measured before on this machine; prices by their names."""
+        parameters(request, {})
+        prices = sent_limits(members(request.data, [], ["price_input", "price_output"])).prices
+        return Response(estimate_plan(self.person, self.plan, prices).data())
 
 
 def plan_object(row: Plan) -> dict[str, Any]:

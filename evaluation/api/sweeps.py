@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import NoneType
 from typing import Any
 
 from django.http import HttpResponse
@@ -16,9 +17,12 @@ from annotate.api.listing import number, one_of, paged, parameters
 from annotate.api.studies import times
 from annotate.domain.errors import BadInput
 from evaluation.api.endpoint import EvaluationEndpoint, PlanEndpoint, SweepEndpoint
+from evaluation.domain.sweep_limits import NAMES, Limits, read_limits
 from evaluation.models import Sweep
 from evaluation.selectors.pages import sweep_progress, sweeps_visible_to
 from evaluation.services.cancel_sweep import cancel_sweep
+from evaluation.services.limit_sweep import limits_of, resume_sweep, used_by
+from evaluation.services.operations import limits_data, results_document, used_data
 from evaluation.services.results import sweep_results
 from evaluation.services.start_sweep import start_sweep
 
@@ -50,12 +54,13 @@ class PlanSweeps(PlanEndpoint):
     def post(self, request: Request, pk: int) -> Response:
         """Start a sweep of the locked plan; the same `Idempotency-Key` again returns the same sweep.
 
-        `seed` (0 to 2⁶³ − 1) orders the cells; drawn and recorded when it is not sent.
+        `seed` (0 to 2⁶³ − 1) orders the cells; drawn and recorded when it is not sent. Caps and prices by their names.
         """
         parameters(request, {})
         key = idempotency_key(request)
-        seed = _seed(members(request.data, [], ["seed"]).get("seed"))
-        started = start_sweep(self.person, self.plan, idempotency_key=key, seed=seed)
+        body = members(request.data, [], ["seed", *NAMES])
+        seed, limits = _seed(body.get("seed")), sent_limits(body)
+        started = start_sweep(self.person, self.plan, idempotency_key=key, seed=seed, limits=limits)
         body = _shown([sweeps_visible_to(self.person).get(pk=started.pk)])[0]
         return Response(body, status=201, headers={"Location": body["url"]})
 
@@ -84,6 +89,19 @@ class SweepCancel(SweepEndpoint):
         return Response(sweep_object(self.sweep))
 
 
+class SweepResume(SweepEndpoint):
+    """What lets a capped sweep go on."""
+
+    actions = {"POST": "sweep.start"}
+
+    def post(self, request: Request, pk: int) -> Response:
+        """Set caps (what is not sent stays, "none" takes one away); 409 when they are used up or the sweep is over."""
+        parameters(request, {})
+        limits = sent_limits(members(request.data, [], NAMES), limits_of(self.sweep))
+        resume_sweep(self.person, self.sweep, limits)
+        return Response(sweep_object(self.sweep))
+
+
 class SweepResults(SweepEndpoint):
     """The results of a sealed sweep."""
 
@@ -92,7 +110,7 @@ class SweepResults(SweepEndpoint):
     def get(self, request: Request, pk: int) -> HttpResponse:
         """Return what `manage.py results --json` writes, byte for byte; 409 while it runs."""
         parameters(request, {})
-        data = sweep_results(self.sweep).data
+        data = results_document(self.sweep, sweep_results(self.sweep))
         content = json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
         return HttpResponse(content, content_type="application/json")
 
@@ -100,6 +118,7 @@ class SweepResults(SweepEndpoint):
 def sweep_object(row: Sweep) -> dict[str, Any]:
     """Return one sweep with its progress; the seed as a string, since not every reader of JSON has 63 bits."""
     progress = sweep_progress(row)
+    limits = limits_of(row)
     return {
         **_plain(row),
         "cells": {
@@ -110,6 +129,8 @@ def sweep_object(row: Sweep) -> dict[str, Any]:
             "waiting": progress.waiting,
         },
         "attempts_without_result": progress.attempts_failed,
+        "limits": limits_data(limits),
+        "used": used_data(limits, used_by(row)),
         "cells_per_second": None if progress.rate is None else round(progress.rate, 3),
         "seconds_left": None if progress.left is None else int(progress.left.total_seconds()),
     }
@@ -136,6 +157,19 @@ def _plain(row: Sweep) -> dict[str, Any]:
 
 def _shown(rows: Sequence[Sweep]) -> list[dict[str, Any]]:
     return [_plain(row) for row in rows]
+
+
+def sent_limits(body: Mapping[str, Any], before: Limits | None = None) -> Limits:
+    """Read caps and prices that were sent as numbers or text; raises BadInput by name."""
+    said = {}
+    for name in NAMES:
+        value = body.get(name)
+        if isinstance(value, bool) or not isinstance(value, (int, str, NoneType)):
+            raise BadInput(
+                name, f"it is {str(value)[:40]!r}", "Send a whole number, or money as a text such as “2.50”."
+            )
+        said[name] = "" if value is None else str(value)[:40]
+    return read_limits(said, before)
 
 
 def _seed(value: Any) -> int | None:

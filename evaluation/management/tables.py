@@ -10,6 +10,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from evaluation.domain.decision import Decision
+from evaluation.domain.sweep_limits import money
+from evaluation.services.estimate_plan import Estimate
 from evaluation.services.results import SweepResults
 
 HEADLINE = "complete-support"
@@ -28,6 +30,37 @@ def print_results(console: Console, results: SweepResults) -> None:
         for sample in dict.fromkeys(row["sample"] for row in results.data["arms_by_view"]):
             console.print(_arms(results, view["key"], sample, f"Complete support · {title} · {sample} sample"))
             console.print(_pairs(results, view["key"], sample, f"Candidate − baseline · {title} · {sample} sample"))
+
+
+def print_estimate(console: Console, estimate: Estimate) -> None:
+    """Print what a sweep would be, and what it would take as far as that was measured."""
+    size = estimate.size
+    table = Table(title="What would run", title_justify="left")
+    table.add_column("arm")
+    for name in ("phases", "distinct chunkings", "chunks", "distinct chunks"):
+        table.add_column(name, justify="right")
+    table.add_column("note")
+    for arm in size.arms:
+        partly = "" if arm.counted == arm.phases else f"counted in {arm.counted} of {arm.phases} phases"
+        notes = [f"{', '.join(labels)} are one phase" for labels in arm.collapsed]
+        control = ["unshifted control: one observation"] if not arm.stride else []
+        numbers = (arm.phases, arm.chunkings, arm.chunks, arm.distinct_chunks)
+        notes = [*control, *(notes if arm.stride else []), *([partly] if partly else [])]
+        table.add_row(arm.arm, *(f"{one:,}" for one in numbers), "; ".join(notes))
+    console.print(table)
+    prompts = "sent to the generator" if size.generated else "rendered; no generator is asked"
+    console.print(f"{size.cells:,} cells over {size.builds:,} index builds, {size.questions:,} questions asked in each")
+    console.print(f"{size.prompts:,} prompts {prompts}")
+    cost = estimate.cost
+    console.print(
+        f"{cost.evidence_tokens:,} evidence tokens in {cost.input_tokens:,} prompt tokens, "
+        f"{cost.output_tokens:,} answer tokens"
+    )
+    console.print(f"about {cost.minutes:,.1f} minutes of work on one worker of this machine")
+    if cost.cost is not None:
+        console.print(f"cost {money(cost.cost)} at these prices" + ("" if size.generated else ": nothing is sent"))
+    if estimate.calibration.questions != "development":
+        console.print("Measured on questions of the population; no outcome of them was kept or shown.")
 
 
 def _arms(results: SweepResults, view: str, sample: str, title: str) -> Table:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from evaluation.domain.frozen import FrozenQuestion
-from evaluation.domain.phases import TargetedPhase, every, map_labels, targeted
+from evaluation.domain.phases import PhaseMapping, TargetedPhase, every, map_labels, targeted
 from evaluation.domain.pipeline import ArmSettings, PreparedCorpus
 from evaluation.domain.plan import Plan
 
@@ -17,7 +17,7 @@ CONTROL = 0
 @dataclass(frozen=True)
 class ArmPhases:
     """`shared` maps a phase label to the arm's first cut, in the labels' order; an unshifted control maps all to
-    CONTROL.
+    CONTROL, or to its whole stride where only its retriever cannot follow a shift. `stride` is 0 for both.
 
     `every` holds every phase of the arm where the plan asks for them; `targeted` the phases aimed at annotated spans.
     The three are listed apart; a phase in several is run once.
@@ -30,6 +30,11 @@ class ArmPhases:
     targeted: tuple[TargetedPhase, ...] = ()
 
     @property
+    def collapsed(self) -> Mapping[int, tuple[str, ...]]:
+        """First cuts on which several shared labels fall, with those labels: one phase, and one observation."""
+        return PhaseMapping(self.stride, self.shared).collapsed
+
+    @property
     def runs(self) -> tuple[int, ...]:
         """The distinct phases to run, increasing."""
         return tuple(sorted({*self.shared.values(), *self.every, *(one.phase for one in self.targeted)}))
@@ -40,8 +45,12 @@ def arm_phases(
 ) -> ArmPhases:
     """Return the phases of one arm; targeted ones are computed from the frozen marks of `questions`."""
     stride = arm.segmenter.stride
+    labels = [str(label) for label in plan.phase_labels] or ["1/1"]
     if not stride:
-        return ArmPhases(arm.name, 0, {str(label): CONTROL for label in plan.phase_labels} or {"1/1": CONTROL})
+        return ArmPhases(arm.name, 0, dict.fromkeys(labels, CONTROL))
+    if not plan.stride_of(plan.arm(arm.name)):
+        # Whoever retrieves never sees our cuts: the chunks are the unshifted ones, whatever label they stand under.
+        return ArmPhases(arm.name, 0, dict.fromkeys(labels, stride))
     aimed: tuple[TargetedPhase, ...] = ()
     if plan.phases.targeted:
         aimed = targeted(questions, dict(zip(prepared.by_version, prepared.tokenized, strict=True)), stride)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -46,20 +48,43 @@ def load_world(plan: Plan) -> World:
     Raises BadInput for a tokenizer that cannot be loaded, sources that are no corpus, and rows that are not what was
     frozen (every digest is compared on the way in).
     """
-    try:
+    with _refusals(plan.fixture_set.name):
         return _world(plan.digest, plan.fixture_set.digest)
+
+
+@contextmanager
+def _refusals(fixture_set: str) -> Iterator[None]:
+    """Turn what a world cannot be made of into BadInput that says where."""
+    try:
+        yield
     except TokenizerUnavailable as error:
         raise BadInput("plan, budget.tokenizer", "it cannot be loaded", str(error)) from error
     except CorpusError as error:
-        raise BadInput(f"fixture set {plan.fixture_set.name}", "its sources are no corpus", str(error)) from error
+        raise BadInput(f"fixture set {fixture_set}", "its sources are no corpus", str(error)) from error
     except DamagedFixtures as error:
-        raise BadInput(f"fixture set {plan.fixture_set.name}", "it is not what was frozen", str(error)) from error
+        raise BadInput(f"fixture set {fixture_set}", "it is not what was frozen", str(error)) from error
+
+
+def draft_world(value: PlanValue, plan_digest: str, fixture_set: FixtureSet) -> World:
+    """Return the world of a plan that has no row yet, for counting before anything is written; raises as `load_world`
+    does."""
+    with _refusals(fixture_set.name):
+        return _assembled(value, plan_digest, fixture_set.digest)
+
+
+def every_question(world: World) -> tuple[FrozenQuestion, ...]:
+    """Return all questions of the world's fixture set, those outside the plan's population too."""
+    return _frozen(world.fixture_set_digest).questions
 
 
 # Keyed by digests alone: equal digests are equal worlds, whichever rows they are read from.
 @lru_cache(maxsize=4)
 def _world(plan_digest: str, fixture_set_digest: str) -> World:
     value = plan_value(Plan.objects.filter(digest=plan_digest).order_by("pk")[0])
+    return _assembled(value, plan_digest, fixture_set_digest)
+
+
+def _assembled(value: PlanValue, plan_digest: str, fixture_set_digest: str) -> World:
     frozen = _frozen(fixture_set_digest)
     prepared = _prepared(fixture_set_digest, value.budget.tokenizer, analyser_of(value))
     questions = population(value, frozen.questions)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import random
 import secrets
+from dataclasses import asdict
 
 from django.db import IntegrityError, transaction
 
@@ -15,19 +15,13 @@ from annotate.services.open_held_out import open_held_out
 from evaluation.domain.sweep_limits import Limits
 from evaluation.models import Cell, Plan, Sweep
 from evaluation.records import SWEEP_STARTED, sweep_started_payload
-from evaluation.services.arm_phases import CONTROL, arm_phases
 from evaluation.services.frozen_world import World, load_world
 from evaluation.services.limit_sweep import limits_of, set_limits
-from evaluation.services.pipeline_of import ORACLE, arm_settings
-from evaluation.services.population import block_count
+from evaluation.services.planned_cells import BLOCK_SIZE, planned_cells
 from evaluation.services.problems import Conflict, NothingToAsk, PlanNotLocked
 from evaluation.services.record_question import question_records
 from evaluation.services.ring import ring
 from ledger.services import append, put_results
-
-#: Large enough that building an index and comparing its record weigh little, small enough that a lost cell costs
-#: seconds.
-BLOCK_SIZE = 256
 
 
 def start_sweep(
@@ -100,31 +94,12 @@ def _create(by: By, plan: Plan, world: World, key: str, seed: int | None, block_
         idempotency_key=key,
         started_by=person_or_none(by),
     )
-    cells = _cells(sweep, world)
+    cells = (Cell(sweep=sweep, **asdict(one)) for one in planned_cells(world, seed, block_size))
     Cell.objects.bulk_create(cells, batch_size=500)
     put_results(sweep.scope, question_records(world))
     append(SWEEP_STARTED, {**sweep_started_payload(sweep), "by": by.username}, sweep.scope)
     ring()
     return sweep
-
-
-def _cells(sweep: Sweep, world: World) -> list[Cell]:
-    builds = [
-        (arm.name, phase, repeat)
-        for arm in world.plan.arms
-        for phase in arm_phases(world.plan, arm_settings(arm), world.prepared, world.questions).runs
-        for repeat in range(world.plan.generation.repeats)
-    ]
-    builds += [(ORACLE, CONTROL, repeat) for repeat in range(world.plan.generation.repeats)]
-    # Not for secrets: the order must be one that anybody can draw again from the recorded seed. The blocks of a build
-    # stay together, since whoever computes one has its index at hand for the next.
-    random.Random(sweep.seed).shuffle(builds)  # noqa: S311
-    blocks = range(block_count(world.asked, sweep.block_size))
-    wanted = [(*build, block) for build in builds for block in blocks]
-    return [
-        Cell(sweep=sweep, arm=arm, phase=phase, block=block, repeat=repeat, position=position)
-        for position, (arm, phase, repeat, block) in enumerate(wanted)
-    ]
 
 
 def _count_opening(by: By, plan: Plan, world: World, fixture_set: FixtureSet) -> None:

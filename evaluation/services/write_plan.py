@@ -41,6 +41,11 @@ def write_plan(by: By, *, fixture_set: FixtureSet, toml: str) -> Plan:
         )
 
 
+def plan_digest(value: PlanValue) -> str:
+    """Return the digest a plan is locked under."""
+    return digest(canonical_bytes(plan_payload(value)))
+
+
 def plan_value(plan: Plan) -> PlanValue:
     """Return the plan as it is locked: from its canonical payload, never from the TOML a person wrote.
 

@@ -6,6 +6,7 @@ import secrets
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.core.paginator import Paginator
@@ -21,6 +22,7 @@ from annotate.views.respond import respond
 from annotate.views.study_nav import asker, study_and_actor
 from evaluation.domain.plan_schema import PlanProblem, PlanRefused
 from evaluation.domain.plan_toml import parse_plan
+from evaluation.domain.sweep_limits import NAMES, Prices, read_limits
 from evaluation.models import Plan
 from evaluation.selectors.pages import (
     cells_closed,
@@ -29,6 +31,7 @@ from evaluation.selectors.pages import (
     listed_plans,
     sweeps_visible_to,
 )
+from evaluation.services.estimate_plan import estimate_plan, kept_estimate
 from evaluation.services.lock_plan import lock_plan
 from evaluation.services.plugins import installed_plugins
 from evaluation.services.start_sweep import start_sweep
@@ -40,6 +43,7 @@ from evaluation.views.downloads import attachment
 PRESETS = Path(__file__).resolve().parent.parent / "plans"
 PAGE_SIZE = 50
 LISTED_SWEEPS = 5
+PRICES = ("price_input", "price_output")
 
 
 @require_http_methods(["GET", "POST"])
@@ -55,7 +59,7 @@ def plans(request: HttpRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @page
 def plan(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show a plan; POST `action` = write (a new draft from the edited text), lock, or start."""
+    """Show a plan; POST `action` = write (a new draft from the edited text), estimate, measure, lock, or start."""
     found, actor = plan_for(request, pk, "plan.view")
     action = request.POST.get("action", "")
     if request.method == "GET":
@@ -65,9 +69,10 @@ def plan(request: HttpRequest, pk: int) -> HttpResponse:
     if action == "lock":
         lock_plan(asker(request), found)
         return redirect("plan", found.pk)
+    if action in {"estimate", "measure"}:
+        return _estimate(request, found, actor, again=action == "measure")
     if action == "start":
-        sweep = start_sweep(asker(request), found, idempotency_key=_key(request))
-        return redirect("sweep", sweep.pk)
+        return _start(request, found, actor)
     raise BadInput("action", f"“{action}” is nothing a plan can do", "Use one of the buttons of the page.")
 
 
@@ -77,6 +82,34 @@ def plan_toml(request: HttpRequest, pk: int) -> HttpResponse:
     """Download a plan's text as it was written."""
     found, _ = plan_for(request, pk, "plan.view")
     return attachment(found.toml.encode(), f"{found.name}.toml", "application/toml")
+
+
+def _estimate(request: HttpRequest, found: Plan, actor: Actor, *, again: bool) -> HttpResponse:
+    try:
+        limits = read_limits(request.POST.dict())
+        estimate_plan(asker(request), found, limits.prices, again=again)
+    except BadInput as bad:
+        return _show(request, found, actor, limit_problem=bad, status=422)
+    said = urlencode({name: request.POST.get(name, "").strip() for name in PRICES})
+    return redirect(f"{reverse('plan', args=[found.pk])}?{said}#estimate")
+
+
+def _start(request: HttpRequest, found: Plan, actor: Actor) -> HttpResponse:
+    require(actor, "sweep.start")
+    try:
+        limits = read_limits(request.POST.dict())
+    except BadInput as bad:
+        return _show(request, found, actor, limit_problem=bad, status=422)
+    sweep = start_sweep(asker(request), found, idempotency_key=_key(request), limits=limits)
+    return redirect("sweep", sweep.pk)
+
+
+def _prices(request: HttpRequest) -> Prices:
+    """The prices in the address; what is none there is none, since an address is no form to mend."""
+    try:
+        return read_limits({name: request.GET.get(name, "") for name in PRICES}).prices
+    except BadInput:
+        return Prices()
 
 
 def _key(request: HttpRequest) -> str:
@@ -147,9 +180,11 @@ def _show(
     *,
     toml: str = "",
     problems: tuple[PlanProblem, ...] = (),
+    limit_problem: BadInput | None = None,
     status: int = 200,
 ) -> HttpResponse:
     value = plan_value(found)
+    estimate = kept_estimate(asker(request), found, _prices(request))
     known = installed_plugins().known_names()
     sweeps = list(sweeps_visible_to(asker(request)).filter(plan=found).order_by("-pk"))
     closed = cells_closed(sweeps[:LISTED_SWEEPS])
@@ -172,6 +207,9 @@ def _show(
         "may_lock": allows(actor, "plan.lock") and not found.locked_at,
         "may_start": allows(actor, "sweep.start") and found.locked_at,
         "key": secrets.token_hex(16),
+        "estimate": plan_reading.estimate_rows(estimate) if estimate else None,
+        "limit_problem": limit_problem,
+        "limits": {name: (request.POST or request.GET).get(name, "") for name in NAMES},
         "toml": toml or found.toml,
         "problems": problems,
         "toml_url": reverse("plan-toml", args=[found.pk]),

@@ -9,35 +9,65 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
 from annotate.domain.errors import BadInput
-from annotate.permissions import allows
+from annotate.permissions import Actor, allows, require
 from annotate.views.respond import respond
 from annotate.views.study_nav import asker
+from evaluation.domain.sweep_limits import NAMES, NONE, read_limits
 from evaluation.models import Sweep
+from evaluation.selectors.latency import latencies_of
 from evaluation.selectors.pages import failed_attempts, release_of, sweep_progress
 from evaluation.services.cancel_sweep import cancel_sweep
+from evaluation.services.limit_sweep import limits_of, resume_sweep, used_by
 from evaluation.services.write_plan import plan_value
 from evaluation.views.access import page, sweep_for, sweep_frame
+from evaluation.views.operations_reading import latency_row, used_rows
 
 
 @require_http_methods(["GET", "POST"])
 @page
 def sweep(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show progress (htmx asks for the partial every two seconds while it runs); POST `action` = cancel stops it."""
+    """Show progress (htmx asks for the partial every two seconds while it runs); POST `action` = cancel stops it,
+    resume gives it other caps."""
     found, actor = sweep_for(request, pk, "results.view")
     if request.method == "POST":
-        return _cancel(request, found)
+        return _resume(request, found, actor) if request.POST.get("action") == "resume" else _cancel(request, found)
+    return _show(request, found, actor)
+
+
+def _show(
+    request: HttpRequest, found: Sweep, actor: Actor, *, limit_problem: BadInput | None = None, status: int = 200
+) -> HttpResponse:
     progress = sweep_progress(found)
+    limits = limits_of(found)
+    open_state = found.state in {Sweep.State.RUNNING, Sweep.State.CAPPED}
     context: dict[str, Any] = {
         **sweep_frame(actor, found),
         "progress": progress,
         "running": found.state == Sweep.State.RUNNING,
         "sealed": found.state == Sweep.State.SEALED,
         "failures": list(failed_attempts(found)) if progress.attempts_failed else [],
-        "may_cancel": found.state == Sweep.State.RUNNING and allows(actor, "sweep.cancel"),
+        "may_cancel": open_state and allows(actor, "sweep.cancel"),
+        "may_resume": open_state and allows(actor, "sweep.start"),
+        "capped": found.state == Sweep.State.CAPPED,
+        "used": used_rows(limits, used_by(found), progress.total),
+        "latencies": [latency_row(one) for one in latencies_of(found)],
+        "limits": {**limits.as_text(), **{name: text for name in NAMES if (text := request.POST.get(name))}},
+        "limit_problem": limit_problem,
         "release": release_of(found),
         "value": plan_value(found.plan),
     }
-    return respond(request, "evaluation/sweep.html", context, partial="progress")
+    return respond(request, "evaluation/sweep.html", context, partial="progress", status=status)
+
+
+def _resume(request: HttpRequest, found: Sweep, actor: Actor) -> HttpResponse:
+    require(actor, "sweep.start")
+    try:
+        # A field that was emptied takes its cap away: what stands in the form is what will hold.
+        sent = {name: request.POST.get(name, "").strip() or NONE for name in NAMES}
+        resume_sweep(asker(request), found, read_limits(sent))
+    except BadInput as bad:
+        return _show(request, found, actor, limit_problem=bad, status=422)
+    return redirect("sweep", found.pk)
 
 
 def _cancel(request: HttpRequest, found: Sweep) -> HttpResponse:

@@ -133,6 +133,15 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def minutes(value: float) -> str:
+    """Return a length of work as a person says it: seconds, minutes or hours."""
+    if value < 1:
+        return counted(max(1, round(value * 60)), "second")
+    if value < 90:
+        return counted(round(value), "minute")
+    return f"{value / 60:,.1f} hours"
+
+
 def percent(text: str) -> str:
     """Return a decimal string as a percentage of one place."""
     return f"{Decimal(text) * 100:.1f} %"

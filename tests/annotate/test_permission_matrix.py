@@ -140,10 +140,12 @@ ROWS = [
     api("api-plans", "study", GET=READERS, POST=LEAD),
     api("api-plan", "plan", GET=READERS),
     api("api-plan-lock", "draft", POST=LEAD),
+    api("api-plan-estimate", "plan", POST=LEAD),
     api("api-plan-sweeps", "plan", GET=READERS, POST=LEAD),
     api("api-sweeps", "study", GET=READERS),
     api("api-sweep", "sealed", GET=READERS),
     api("api-sweep-cancel", "running", POST=LEAD),
+    api("api-sweep-resume", "running", POST=LEAD),
     api("api-results", "sealed", GET=READERS),
     api("api-release", "sealed", GET=READERS, POST=LEAD),
 ]

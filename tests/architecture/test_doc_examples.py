@@ -22,15 +22,21 @@ from annotate.domain.import_formats.seed_fixture import parse_seed_fixture
 from annotate.domain.import_formats.sources_toml import parse_sources_toml
 from annotate.domain.published_layout import published_bytes
 from annotate.domain.settle import Verdict, settle
+from annotate.permissions import OPERATOR
 from evaluation.demo.decision_files import read_decisions
 from evaluation.demo.orientation import Orientation
 from evaluation.demo.pass_files import read_pass
 from evaluation.demo.texts import Text, Texts
 from evaluation.domain.plan_toml import parse_plan, plan_to_toml
+from evaluation.domain.sweep_limits import Prices
+from evaluation.services.calibrate import QUESTIONS
+from evaluation.services.estimate_plan import estimate_plan
+from evaluation.services.operations import results_document
 from evaluation.services.results import sweep_results
 from ledger.domain.chain import ExternalHead
 from tests.architecture.pages import code, examples, names, rows
 from tests.architecture.test_docs import FORMATS
+from tests.architecture.tree import ROOT
 from tests.factories.sweeps import PLAN, make_fixture_set, make_plan, make_sealed_sweep
 
 OURS = [
@@ -160,7 +166,8 @@ def test_documented_fields_are_those_the_reader_knows(kind: str, story: Story) -
 
 def test_documented_members_of_results_are_those_a_sweep_writes(db: None) -> None:
     toml = PLAN.replace("grid = 4", "grid = 4\ntargeted = true")
-    data = sweep_results(make_sealed_sweep(make_plan(make_fixture_set(), toml))).data
+    sweep = make_sealed_sweep(make_plan(make_fixture_set(), toml))
+    data = results_document(sweep, sweep_results(sweep))
     documented = {row[0]: row[1] for row in rows(RESULTS, "rows")}
     parts = {row[0].strip("`") for row in rows(RESULTS, "parts")}
     assert parts == set(data)
@@ -176,6 +183,11 @@ def test_documented_members_of_results_are_those_a_sweep_writes(db: None) -> Non
         assert set(value) == told(row), row
 
     check("`sweep`", data["sweep"])
+    check("`operations`", data["operations"])
+    for name in ("limits", "used"):
+        check(f"`{name}`", data["operations"][name])
+    for value in data["operations"]["latency"]:
+        check("`latency`", value)
     for part in ("arms", "views", "figures", "arms_by_view", "pairs", "targeted", "oracle"):
         for value in data[part]:
             special = f"`{part}` of `{value.get('metric')}`"
@@ -190,3 +202,10 @@ def test_documented_members_of_results_are_those_a_sweep_writes(db: None) -> Non
             if "null" in value:
                 check("`null`", value["null"])
     assert met == set(documented)
+
+
+def test_documented_members_of_an_estimate_are_those_it_has(db: None) -> None:
+    estimate = estimate_plan(OPERATOR, make_plan(make_fixture_set()), Prices())
+    documented = [name for row in rows(RESULTS, "estimate") for name in code(row[0])]
+    assert sorted(documented) == sorted(estimate.data())
+    assert f"and {QUESTIONS} questions, run once" in (ROOT / RESULTS).read_text("utf-8")

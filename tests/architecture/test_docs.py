@@ -25,9 +25,9 @@ from evaluation.domain.permutation import worst_phase_null
 from evaluation.domain.plan_toml import parse_plan
 from evaluation.domain.plan_words import GateKind, MetricName
 from evaluation.management.commands import work
+from evaluation.services.planned_cells import BLOCK_SIZE
 from evaluation.services.plugins import installed_plugins
 from evaluation.services.result_keys import KINDS
-from evaluation.services.start_sweep import BLOCK_SIZE
 from ledger import registry, triggers
 from tests.architecture.pages import anchors, code, code_of, links, names, pages, prose, rows
 from tests.architecture.tree import APPS, ROOT, read, tracked

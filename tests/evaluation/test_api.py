@@ -134,6 +134,45 @@ def test_seed_that_is_none_is_refused(seed: Any) -> None:
     assert not Sweep.objects.exists()
 
 
+def test_caps_are_sent_shown_and_raised() -> None:
+    plan = make_plan()
+    client = lead_of(plan)
+    url = reverse("api-plan-sweeps", args=[plan.pk])
+    for body in ({"max_cells": True}, {"max_cells": 2.5}, {"max_cost": "1"}, {"max_minutes": "soon"}):
+        answer = post(client, url, body, "a-good-key")
+        assert answer.status_code == 422
+        assert problems(answer)[0]["where"] in {"max_cells", "max_cost", "max_minutes"}
+    made = post(client, url, {"max_cells": 2, "max_cost": "7.50", "price_input": "0.1"}, "a-good-key").json()
+    drain("w", sweep_id=made["id"])
+    shown = client.get(reverse("api-sweep", args=[made["id"]])).json()
+    assert shown["state"] == "capped"
+    assert shown["limits"] == {
+        "max_cells": 2,
+        "max_minutes": None,
+        "max_cost": "7.5",
+        "price_input": "0.1",
+        "price_output": None,
+    }
+    assert shown["used"]["cells"] == 2
+    resume = reverse("api-sweep-resume", args=[made["id"]])
+    assert post(client, resume, {}).status_code == 409
+    assert post(client, resume, {"max_cells": "none"}).json()["state"] == "running"
+    drain("w", sweep_id=made["id"])
+    assert Sweep.objects.get().state == Sweep.State.SEALED
+    assert post(client, resume, {}).status_code == 409
+
+
+def test_estimate_is_measured_once_and_priced() -> None:
+    plan = make_plan()
+    client, url = lead_of(plan), reverse("api-plan-estimate", args=[plan.pk])
+    first = post(client, url, {"price_input": "2"}).json()
+    again = post(client, url, {}).json()
+    assert {**first, "cost": None} == again
+    assert first["cells"] == 9
+    assert post(client, url, {"price_input": "NaN"}).status_code == 422
+    assert post(client, url, {"max_cells": 3}).status_code == 422
+
+
 def test_sweep_and_release_need_an_idempotency_key() -> None:
     sweep = make_sealed_sweep()
     client = lead_of(sweep.plan)

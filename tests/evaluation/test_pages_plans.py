@@ -17,7 +17,7 @@ from django.utils import timezone
 from annotate.domain.vocabulary import Partition, Role
 from evaluation.domain.plan import Plan as PlanValue
 from evaluation.domain.plan_toml import parse_plan
-from evaluation.models import Cell, Plan, Release, Sweep
+from evaluation.models import Calibration, Cell, Plan, Release, Sweep
 from evaluation.plugins.tokenizers import SHIPPED_PATH
 from evaluation.selectors.pages import stale_reasons
 from evaluation.services.lock_plan import lock_plan
@@ -119,6 +119,54 @@ class TestPlanPages(TestCase):
         second = self.client.post(address, {"action": "start", "key": KEY})
         assert first.headers["Location"] == second.headers["Location"]
         assert Sweep.objects.count() == 1
+
+    def test_estimate_runs_when_asked_and_stands_on_the_page_afterwards(self) -> None:
+        address = reverse("plan", args=[make_plan(self.fixture_set, locked=False).pk])
+        assert "Not measured yet" in self.client.get(address).content.decode()
+        assert not Calibration.objects.exists()
+        prices = {"price_input": "0.15", "price_output": "0.60"}
+        answer = self.client.post(address, {"action": "estimate", **prices})
+        assert answer.status_code == 302
+        assert answer.headers["Location"].endswith("#estimate")
+        page = self.client.get(answer.headers["Location"].partition("#")[0]).content.decode()
+        for text in ("9, over 8 index builds", "sent to the generator", "of work on one worker", "at these prices"):
+            assert text in page, text
+        assert 'value="0.60"' in page
+        assert "at these prices" not in self.client.get(address).content.decode()
+        assert not Sweep.objects.exists()
+
+    def test_price_that_is_none_is_refused_beside_its_field(self) -> None:
+        address = reverse("plan", args=[make_plan(self.fixture_set).pk])
+        for form in ({"action": "estimate", "price_input": "free"}, {"action": "start", "key": KEY, "max_cells": "0"}):
+            answer = self.client.post(address, form)
+            assert answer.status_code == 422
+            page = answer.content.decode()
+            assert 'role="alert"' in page
+            assert 'aria-invalid="true"' in page
+        assert self.client.get(address, {"price_input": "<b>"}).status_code == 200
+        assert not Sweep.objects.exists()
+
+    def test_sweep_started_with_a_cap_stops_at_it_and_goes_on_from_its_page(self) -> None:
+        plan = make_plan(self.fixture_set)
+        started = self.client.post(
+            reverse("plan", args=[plan.pk]), {"action": "start", "key": KEY, "max_cells": "3", "price_input": "1.5"}
+        )
+        sweep = Sweep.objects.get()
+        address = started.headers["Location"]
+        drain("test", sweep_id=sweep.pk)
+        page = self.client.get(address).content.decode()
+        for text in ("◔ capped", "3 of at most 3 (9 in all)", "Raise the cap", "Cost so far", "Per question", "hx-get"):
+            assert (text in page) is (text != "hx-get"), text
+        assert "Capped" in self.client.get(reverse("plan", args=[plan.pk])).content.decode()
+        refused = self.client.post(address, {"action": "resume", "max_cells": "many"})
+        assert refused.status_code == 422
+        assert "many" in refused.content.decode()
+        assert self.client.post(address, {"action": "resume", "max_cells": "3"}).status_code == 409
+        assert self.client.post(address, {"action": "resume", "max_cells": "", "price_input": ""}).status_code == 302
+        drain("test", sweep_id=sweep.pk)
+        sweep.refresh_from_db()
+        assert (sweep.state, sweep.max_cells, sweep.price_input) == (Sweep.State.SEALED, None, "")
+        assert self.client.post(address, {"action": "resume"}).status_code == 409
 
     def test_unknown_action_and_missing_key_are_refused(self) -> None:
         address = reverse("plan", args=[make_plan(self.fixture_set).pk])

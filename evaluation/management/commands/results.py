@@ -12,7 +12,8 @@ from django.core.management.base import CommandError
 from evaluation.management.command import USAGE, ExampleCommand, refusals
 from evaluation.management.tables import console_on, print_results
 from evaluation.models import Sweep
-from evaluation.services.results import SweepResults, sweep_results
+from evaluation.services.operations import results_document
+from evaluation.services.results import sweep_results
 
 
 class Command(ExampleCommand):
@@ -39,7 +40,7 @@ Exit code: 0; 1 when the sweep is not sealed; 2 when there is no such sweep or t
         with refusals():
             results = sweep_results(sweep)
         if options["json"]:
-            write_json(results, options["json"], self.stdout)
+            write_json(results_document(sweep, results), options["json"], self.stdout)
         if options["json"] != "-":
             print_results(console_on(self.stdout), results)
 
@@ -57,9 +58,9 @@ def find_sweep(name: str) -> Sweep:
     return found
 
 
-def write_json(results: SweepResults, path: str, stdout: Any) -> None:
-    """Write results as JSON; raises CommandError when the file cannot be written."""
-    text = json.dumps(results.data, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+def write_json(data: dict[str, Any], path: str, stdout: Any) -> None:
+    """Write plain data as JSON; raises CommandError when the file cannot be written."""
+    text = json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
     if path == "-":
         stdout.write(text, ending="")
         return

@@ -16,15 +16,21 @@ from rich.console import Console
 
 from annotate.models import FixtureSet, Study
 from annotate.permissions import OPERATOR
-from evaluation.management.command import FAILED, USAGE, ExampleCommand, refusals
+from evaluation.domain.plan_toml import parse_plan
+from evaluation.domain.sweep_limits import NAMES, read_limits
+from evaluation.management.command import CAPPED, FAILED, USAGE, ExampleCommand, refusals
 from evaluation.management.commands.results import write_json
 from evaluation.management.progress import drain_with_progress, results_with_progress
-from evaluation.management.tables import console_on, print_disposition, print_results
+from evaluation.management.tables import console_on, print_disposition, print_estimate, print_results
 from evaluation.models import Plan, Sweep
 from evaluation.services.decide_release import decide_release
+from evaluation.services.estimate_plan import estimate_text
+from evaluation.services.limit_sweep import limits_of, resume_sweep
 from evaluation.services.lock_plan import lock_plan
+from evaluation.services.operations import results_document
+from evaluation.services.plugins import installed_plugins
 from evaluation.services.start_sweep import start_sweep
-from evaluation.services.write_plan import write_plan
+from evaluation.services.write_plan import plan_digest, write_plan
 
 
 class Command(ExampleCommand):
@@ -36,12 +42,20 @@ Examples:
   manage.py sweep plan.toml --study demo                         lock, start, leave the work to the workers
   manage.py sweep plan.toml --study demo --wait --json out.json  compute here and write the results
   manage.py sweep plan.toml --study demo --fixture-set v2        another fixture set than the study's newest
+  manage.py sweep plan.toml --study demo --estimate --price-input 0.15 --price-output 0.60
+                                                                 how much it will be; nothing is locked or started
+  manage.py sweep plan.toml --study demo --wait --max-cells 200 --max-minutes 30
+                                                                 stop at a cap
+  manage.py sweep plan.toml --study demo --resume --max-cells none --wait
+                                                                 raise the cap and go on
 
 The same plan on the same fixture set is locked and swept once: the command run again goes on with that sweep. Use
 --again for another sweep of the same plan.
 Ctrl-C or SIGTERM during --wait lets the cell in work finish; what is done stays.
-Exit code: 0; 1 when a cell failed for good or the sweep was cancelled; 2 for a plan or an argument to mend; 130 or 143
-when it was stopped.
+Caps count cells begun, minutes of work summed over all workers, and money by your prices (per million tokens).
+Cells in work are finished; what is done is kept.
+Exit code: 0; 1 when a cell failed for good or the sweep was cancelled; 2 for a plan or an argument to mend; 3 when a
+cap stopped it; 130 or 143 when it was stopped.
 """
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -51,25 +65,46 @@ when it was stopped.
         parser.add_argument("--fixture-set", help="name of the fixture set (default: the study's newest)")
         parser.add_argument("--wait", action="store_true", help="compute cells here until the sweep is sealed")
         parser.add_argument(
-            "--json", metavar="PATH", help="with --wait: write the results to PATH (“-”: standard output)"
+            "--json",
+            metavar="PATH",
+            help="with --wait: write the results, with --estimate: the estimate, to PATH (“-”: standard output)",
         )
-        parser.add_argument("--again", action="store_true", help="start another sweep of a plan that was swept before")
+        parser.add_argument(
+            "--estimate", action="store_true", help="say how much it will be, from a few cells run now; start nothing"
+        )
+        parser.add_argument(
+            "--resume", action="store_true", help="let a capped sweep of this plan go on with these caps"
+        )
+        for name, what in NAMES.items():
+            kind = "cap on" if name.startswith("max_") else "for estimates and --max-cost:"
+            parser.add_argument(f"--{name.replace('_', '-')}", metavar="N", default="", help=f"{kind} {what}")
+        parser.add_argument(
+            "--again",
+            action="store_true",
+            help="start another sweep of a plan that was swept before; with --estimate: measure anew",
+        )
         parser.add_argument("--seed", type=_seed, metavar="N", help="order of the cells (default: drawn and recorded)")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Lock, start, wait, show."""
-        if options["json"] and not options["wait"]:
+        if options["json"] and not (options["wait"] or options["estimate"]):
             raise CommandError("--json needs --wait: without it nothing is computed yet.", returncode=USAGE)
+        if options["estimate"] and (options["wait"] or options["resume"]):
+            raise CommandError("--estimate starts nothing: drop --wait and --resume.", returncode=USAGE)
+        if options["resume"] and options["again"]:
+            raise CommandError("--resume goes on with a sweep, --again starts another: choose one.", returncode=USAGE)
         try:
             toml = Path(options["plan"]).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise CommandError(f"{options['plan']} cannot be read: {error}.", returncode=USAGE) from error
         fixture_set = find_fixture_set(find_study(options["study"]), options["fixture_set"])
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+        if options["estimate"]:
+            self._estimate(fixture_set, toml, options)
+            return
         with refusals():
-            plan = locked_plan(fixture_set, toml)
-            sweep = start_sweep(
-                OPERATOR, plan, idempotency_key=_key(plan, again=options["again"]), seed=options["seed"]
+            plan, sweep = (
+                _resumed(fixture_set, toml, options) if options["resume"] else _started(fixture_set, toml, options)
             )
         said = self.stderr if options["json"] == "-" else self.stdout
         said.write(
@@ -79,18 +114,53 @@ when it was stopped.
         if options["wait"]:
             self._wait(sweep, options["json"], console_on(said))
 
+    def _estimate(self, fixture_set: FixtureSet, toml: str, options: dict[str, Any]) -> None:
+        with refusals():
+            prices = read_limits(options).prices
+            found = estimate_text(OPERATOR, fixture_set, toml, prices, again=options["again"])
+        if options["json"]:
+            write_json(found.data(), options["json"], self.stdout)
+        if options["json"] != "-":
+            print_estimate(console_on(self.stdout), found)
+
     def _wait(self, sweep: Sweep, json_path: str | None, console: Console) -> None:
         drain_with_progress(sweep, f"sweep:{socket.gethostname()}:{os.getpid()}", console)
+        if sweep.state == Sweep.State.CAPPED:
+            raise CommandError(
+                f"Sweep {sweep.pk} is capped. {sweep.problem} Go on with --resume and a higher cap.", returncode=CAPPED
+            )
         if sweep.state != Sweep.State.SEALED:
             raise CommandError(f"Sweep {sweep.pk} was {sweep.state}: {sweep.problem}", returncode=FAILED)
         results = results_with_progress(sweep, console)
         if json_path:
-            write_json(results, json_path, self.stdout)
+            write_json(results_document(sweep, results), json_path, self.stdout)
         print_results(console, results)
         print_disposition(console, decide_release(sweep))
         console.print(f"Sealed root {sweep.root}")
         if sweep.problem:
             raise CommandError(sweep.problem, returncode=FAILED)
+
+
+def _started(fixture_set: FixtureSet, toml: str, options: dict[str, Any]) -> tuple[Plan, Sweep]:
+    limits = read_limits(options)
+    plan = locked_plan(fixture_set, toml)
+    key = _key(plan, again=options["again"])
+    return plan, start_sweep(OPERATOR, plan, idempotency_key=key, seed=options["seed"], limits=limits)
+
+
+def _resumed(fixture_set: FixtureSet, toml: str, options: dict[str, Any]) -> tuple[Plan, Sweep]:
+    """Find the newest sweep of this plan that is not over, and give it the caps; raises CommandError for none."""
+    value = parse_plan(toml, installed_plugins().known_names())
+    open_states = (Sweep.State.RUNNING, Sweep.State.CAPPED)
+    sweep = (
+        Sweep.objects.select_related("plan__study", "plan__fixture_set")
+        .filter(plan__fixture_set=fixture_set, plan__digest=plan_digest(value), state__in=open_states)
+        .order_by("-pk")
+        .first()
+    )
+    if sweep is None:
+        raise CommandError("There is no capped sweep of this plan to go on with.", returncode=USAGE)
+    return sweep.plan, resume_sweep(OPERATOR, sweep, read_limits(options, limits_of(sweep)))
 
 
 def _seed(text: str) -> int:
