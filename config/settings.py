@@ -183,6 +183,9 @@ PLUGINS_ALLOWED = environment.words("CUTLINE_PLUGINS", "", "Entry-point names of
 FOREIGN_SPLITTERS_ALLOWED = environment.words(
     "CUTLINE_FOREIGN_SPLITTERS", "", "Further splitter classes that plans may name, as package.module:Class."
 )
+RETRIEVAL_HOSTS_ALLOWED = environment.words(
+    "CUTLINE_RETRIEVAL_HOSTS", "", "Hosts that plans may name as HTTP retrievers, as host or host:port."
+)
 
 LOGGING = {
     "version": 1,

@@ -81,8 +81,10 @@ class MaximalMarginalRelevance:
         for q in range(total):
             columns = np.argsort(hits.rank[q, : hits.count[q]], kind="stable")
             if columns.size:
-                best = max(1, int(scores[q].max()))
-                relevance = np.maximum(scores[q, hits.rank[q, columns] - 1], 0) * _UNIT // best
+                mine = scores[q, hits.rank[q, columns] - 1].tolist()
+                best = max(1, *mine)
+                # Python's integers: a score times a million may not fit 64 bits.
+                relevance = np.array([max(0, one) * _UNIT // best for one in mine], dtype=np.int64)
                 similar = _similarity(vectors, of_hit[q, columns])
                 order[q, : columns.size] = columns[_picked(relevance, similar, weight)]
         return order
