@@ -19,7 +19,7 @@ from evaluation.domain.recovery.widened import KEPT_BUILDS, Kept
 from evaluation.domain.recovery.windows import Windows, windows
 from evaluation.domain.tokens import IntArray
 
-_tables: Kept[Windows] = Kept(KEPT_BUILDS)
+_tables: Kept[tuple[Windows, IntArray]] = Kept(KEPT_BUILDS)
 
 
 @dataclass(frozen=True)
@@ -58,19 +58,23 @@ class AutoMerge:
 
     def expand(self, hits: Hits, prepared: PreparedCorpus, build: IndexBuild) -> Hits:
         """Return units in the order of their first hits; `into` sends every hit of a merged parent to its one unit."""
-        table = _tables.get((self, build.digest), lambda: windows(build.chunks, self.parent_capacity))
+        table, needed = _tables.get((self, build.digest), lambda: self._table(build))
         valid = hits.valid
         if not valid.any():
             return _regrouped(hits, valid, np.zeros(valid.shape, dtype=np.int64), valid, table)
         row, column = np.nonzero(valid)
-        parent = table.of[hits.chunk[row, column]]
-        # A list that names a chunk twice must not reach the share by it.
-        distinct = np.unique(np.stack((row, parent, hits.chunk[row, column])), axis=1)
-        groups, members = np.unique(distinct[:2], axis=1, return_counts=True)
-        enough = members >= self._needed(table.size[groups[1]])
-        slots = table.size.size
-        key = row * slots + parent
-        at = np.searchsorted(groups[0] * slots + groups[1], key)
+        slots, chunks = table.size.size, table.of.size
+        key = row * slots + table.of[hits.chunk[row, column]]
+        # A list that names a chunk twice must not reach the share by it. Windows follow the order of chunks, so that
+        # chunks in order stand in groups.
+        distinct = np.sort(row * chunks + hits.chunk[row, column])
+        distinct = distinct[np.append(True, distinct[1:] != distinct[:-1])]
+        of_row, chunk = np.divmod(distinct, chunks)
+        group = of_row * slots + table.of[chunk]
+        begins = np.flatnonzero(np.append(True, group[1:] != group[:-1]))
+        groups, members = group[begins], np.diff(np.append(begins, group.size))
+        enough = members >= needed[groups % slots]
+        at = np.searchsorted(groups, key)
         first = np.full(enough.size, valid.shape[1], dtype=np.int64)
         np.minimum.at(first, at, column)
         lead = np.zeros(valid.shape, dtype=np.int64)
@@ -79,11 +83,10 @@ class AutoMerge:
         merged[row, column] = enough[at]
         return _regrouped(hits, valid, lead, merged, table)
 
-    def _needed(self, sizes: IntArray) -> IntArray:
-        """How many of a parent's chunks must be hits, exactly: a share may have more digits than a machine number."""
-        share = Fraction(self.merge_share)
-        distinct, of = np.unique(sizes, return_inverse=True)
-        return np.array([ceil(share * size) for size in distinct.tolist()], dtype=np.int64)[of]
+    def _table(self, build: IndexBuild) -> tuple[Windows, IntArray]:
+        """The parents, and how many chunks of each must be hits: exact, however many digits the share has."""
+        found, share = windows(build.chunks, self.parent_capacity), Fraction(self.merge_share)
+        return found, np.array([ceil(share * size) for size in found.size.tolist()], dtype=np.int64)
 
 
 def _regrouped(hits: Hits, valid: BoolArray, lead: IntArray, merged: BoolArray, table: Windows) -> Hits:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.domain.frozen import Document
+from evaluation.domain.document_cache import DocumentCache
 from evaluation.domain.hits import Hits
 from evaluation.domain.pipeline import IndexBuild, PreparedCorpus
 from evaluation.domain.recovery.configuration import whole_number
@@ -18,11 +18,8 @@ from evaluation.domain.recovery.widened import KEPT_BUILDS, Kept, Widened, token
 from evaluation.domain.sentences import sentences
 from evaluation.domain.tokens import IntArray, code_point_starts
 
-#: Corpora, at most, whose sentences one process keeps.
-KEPT_CORPORA = 4
-
 _tables: Kept[Widened] = Kept(KEPT_BUILDS)
-_bounds: Kept[tuple[tuple[IntArray, IntArray], ...]] = Kept(KEPT_CORPORA)
+_bounds: DocumentCache[tuple[IntArray, IntArray]] = DocumentCache()
 
 
 @dataclass(frozen=True)
@@ -48,11 +45,11 @@ class SentenceWindow:
         return widen(hits, _tables.get((self, build.digest), lambda: self._table(prepared, build)))
 
     def _table(self, prepared: PreparedCorpus, build: IndexBuild) -> Widened:
-        bounds = _bounds.get(prepared.digest, lambda: tuple(sentence_bounds(one) for one in prepared.documents))
         chunks = build.chunks
         start, end = chunks.start.copy(), chunks.end.copy()
         token_start, token_end = chunks.token_start.copy(), chunks.token_end.copy()
-        for document, (begins, ends) in enumerate(bounds):
+        for document, source in enumerate(prepared.documents):
+            begins, ends = sentence_bounds(source.content)
             span = slice(int(chunks.first[document]), int(chunks.first[document + 1]))
             if begins.size == 0 or span.start == span.stop:
                 continue
@@ -67,8 +64,12 @@ class SentenceWindow:
         return Widened(start, end, token_start, token_end)
 
 
-def sentence_bounds(document: Document) -> tuple[IntArray, IntArray]:
-    """Return where the sentences of a document start and end, in bytes; both increase."""
-    pairs = np.array(sentences(document.content.decode("utf-8")), dtype=np.int64).reshape(-1, 2)
-    offsets = code_point_starts(document.content)
-    return offsets[pairs[:, 0]], offsets[pairs[:, 1]]
+def sentence_bounds(content: bytes) -> tuple[IntArray, IntArray]:
+    """Return where the sentences of UTF-8 `content` start and end, in bytes; both increase. Found once per source."""
+
+    def make() -> tuple[IntArray, IntArray]:
+        pairs = np.array(sentences(content.decode("utf-8")), dtype=np.int64).reshape(-1, 2)
+        offsets = code_point_starts(content)
+        return offsets[pairs[:, 0]], offsets[pairs[:, 1]]
+
+    return _bounds.get(content, "", make)
