@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from importlib.metadata import version as package_version
 from itertools import pairwise
 
 from markdown_it import MarkdownIt
@@ -27,6 +28,10 @@ _BLANKS = b" \t\r\n\x0b\x0c"
 _BOM = "\ufeff"
 _FRONT = re.compile(r"---[ \t]*(?:\r\n|\r|\n)(?=\S)")
 _FRONT_END = re.compile(r"(?<=[\r\n])(?:---|\.\.\.)[ \t]*(?:\r\n|\r|\n|\Z)")
+
+
+#: What decides where Markdown has headings and tables; part of the identity of chunks that follow them.
+PARSER = f"markdown-it-py {package_version('markdown-it-py')}"
 
 
 @cache

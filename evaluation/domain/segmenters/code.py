@@ -13,6 +13,7 @@ tokens, the others S; p = S is the ordinary splitting.
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,6 +58,10 @@ class CodeAware(Structural):
     def rule(self) -> str:
         """Perturbation rule, for the manifest."""
         return "first core may hold p tokens, the others a stride; each ends at its coarsest boundary; p in 1…stride"
+
+    def describe(self) -> dict[str, str | int]:
+        """Configuration in canonical values; the interpreter's grammar decides what Python's symbols are."""
+        return {**super().describe(), "python": ".".join(map(str, sys.version_info[:2]))}
 
     def chunks(self, document: Document, tokenized: TokenizedText, phase: int | None) -> ChunkTable:
         """Chunks of one document at `phase`. Raises `PhaseError` outside 1…stride."""

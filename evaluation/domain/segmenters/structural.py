@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaluation.domain.chunks import ChunkTable
+from evaluation.domain.markdown_structure import PARSER
 from evaluation.domain.segmenters.config import check_language, check_window
 from evaluation.domain.segmenters.layout import EDGES, lay_out
 from evaluation.domain.segmenters.packing import above_capacity, overlapped
@@ -100,6 +101,7 @@ class Structural:
             "stride": self.stride,
             "tails": self.tails,
             "language": self.language,
+            "markdown": PARSER,
             "unicode": unicodedata.unidata_version,
             "edges": EDGES,
             "rule": self.rule,
