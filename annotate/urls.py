@@ -3,7 +3,7 @@
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import URLPattern, URLResolver, include, path
 
-from annotate.views import adjudication, agreement, fixtures, home, people, questions, sources, studies
+from annotate.views import adjudication, agreed_items, agreement, fixtures, home, people, questions, sources, studies
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home.home, name="home"),
@@ -21,6 +21,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("studies/<slug:slug>/questions/", questions.questions, name="questions"),
     path("studies/<slug:slug>/people/", people.people, name="people"),
     path("studies/<slug:slug>/adjudication/", adjudication.adjudication, name="adjudication"),
+    path("studies/<slug:slug>/adjudication/agreed/", agreed_items.agreed, name="agreed-items"),
     path("studies/<slug:slug>/agreement/", agreement.agreement, name="agreement"),
     path("studies/<slug:slug>/agreement/items.csv", agreement.agreement_items_csv, name="agreement-items"),
     path("studies/<slug:slug>/fixtures/", fixtures.fixtures, name="fixtures"),

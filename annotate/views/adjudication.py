@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.db.models import Count, Exists, OuterRef
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -16,10 +16,12 @@ from annotate.domain.conflicts import Conflict
 from annotate.domain.content import PassContent
 from annotate.domain.errors import BadInput
 from annotate.domain.rendering import Highlight
+from annotate.domain.severity import Severity
 from annotate.domain.vocabulary import Choice, DisagreementType, Necessity, ReasonCode, Segment
-from annotate.models import AdjudicatedResult, AdjudicationItem, Decision, Disagreement, SourceVersion, SpanDecision
+from annotate.models import AdjudicatedResult, AdjudicationItem, Disagreement, SourceVersion, SpanDecision
 from annotate.permissions import Actor, actor_for
-from annotate.selectors.adjudication import ItemView, item_for, settled_content, suggested_segment, visible_items
+from annotate.selectors.adjudication import ItemView, item_for, settled_content, suggested_segment
+from annotate.selectors.adjudication_queue import queue_rows
 from annotate.selectors.questions import WHOLE_STUDY
 from annotate.selectors.sources import versions_visible_to
 from annotate.services.decide import confirm_agreed, decide
@@ -29,48 +31,45 @@ from annotate.views.respond import crumbs, respond
 from annotate.views.source_runs import DrawnRun, drawn
 from annotate.views.study_nav import asker, study_and_actor, study_links
 
+#: Severities as words, gravest first.
+GRADES = tuple(grade.word for grade in sorted(Severity, reverse=True))
+
 
 @require_GET
 @login_required
 def adjudication(request: HttpRequest, slug: str) -> HttpResponse:
-    """List the items the person may adjudicate; those of questions they marked do not appear."""
+    """List the items the person may adjudicate, gravest first; those of questions they marked do not appear.
+
+    `?type=` and `?severity=` choose among the open ones.
+    """
     study, actor = study_and_actor(request, slug, "item.view")
-    items = visible_items(asker(request), study).annotate(
-        differences=Count("disagreements", distinct=True),
-        is_settled=Exists(AdjudicatedResult.objects.filter(item=OuterRef("pk"))),
-    )
-    made = _decided_counts([item.pk for item in items])
-    rows = [
-        {
-            "pk": item.pk,
-            "question": item.question,
-            "differences": item.differences,
-            "undecided": item.differences - made.get(item.pk, 0),
-            "is_settled": item.is_settled,
-        }
-        for item in items
-    ]
+    every = queue_rows(asker(request), study)
+    kind = request.GET.get("type", "") if request.GET.get("type", "") in set(DisagreementType) else ""
+    grade = request.GET.get("severity", "") if request.GET.get("severity", "") in GRADES else ""
+    rows = [row for row in every if kind in ("", *row.kinds) and grade in ("", row.severity.word)]
+    unsettled = [row for row in every if not row.is_settled]
     context = {
         "study": study,
         "study_links": study_links(actor, study, "adjudication"),
-        "open": [row for row in rows if not row["is_settled"]],
-        "settled": [row for row in rows if row["is_settled"]],
+        "open": [row for row in rows if not row.is_settled],
+        "settled": [row for row in every if row.is_settled],
+        "unsettled": len(unsettled),
+        "agreed": sum(row.severity is Severity.AGREED for row in unsettled),
+        "kinds": [
+            {"value": k.value, "count": n, "chosen": k == kind}
+            for k, n in sorted(Counter(k for row in unsettled for k in row.kinds).items())
+        ],
+        "grades": [
+            {"value": word, "count": n, "chosen": word == grade}
+            for word in GRADES
+            if (n := sum(row.severity.word == word for row in unsettled))
+        ],
+        "chosen": bool(kind or grade),
         "crumbs": crumbs(
             ("Home", reverse("home")), (study.title, reverse("study", args=[study.slug])), ("Adjudication", "")
         ),
     }
     return respond(request, "annotate/adjudication.html", context)
-
-
-def _decided_counts(items: list[int]) -> dict[int, int]:
-    found = (
-        Decision.objects.filter(item_id__in=items)
-        .exclude(disagreement=None)
-        .order_by()
-        .values_list("item_id")
-        .annotate(n=Count("disagreement_id", distinct=True))
-    )
-    return dict(found)
 
 
 @require_http_methods(["GET", "POST"])

@@ -101,6 +101,7 @@ ROWS = [
     page("workspace", "task", GET=ONE, POST=ONE, hidden=MEMBERS, body={"action": "submit"}),
     page("adjudication", "study", GET=ADJUDICATOR),
     page("adjudicate", "item", GET=ADJUDICATOR, POST=ADJUDICATOR, hidden=ANNOTATORS),
+    page("agreed-items", "study", GET=ADJUDICATOR, POST=ADJUDICATOR),
     page("agreement", "study", GET=OVERSEERS),
     page("agreement-items", "study", GET=OVERSEERS),
     page("fixtures", "study", GET=OVERSEERS, POST=LEAD),
