@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from evaluation.domain.plan import Arm
+from evaluation.domain.plan_schema import SettingUse
 from evaluation.domain.segmenters.characters import CharacterWindow
 from evaluation.domain.segmenters.code import CodeAware
 from evaluation.domain.segmenters.config import SegmenterConfigError, check_unit
@@ -72,10 +73,53 @@ def _options(arm: Arm, *known: str) -> dict[str, str]:
     return given
 
 
-CHARACTERS = Plugin(Kind.SEGMENTER, "characters", "1", CharacterWindow, deterministic=True, make=_characters)
-WORDS = Plugin(Kind.SEGMENTER, "words", "1", WordWindow, deterministic=True, make=_words)
-SENTENCES = Plugin(Kind.SEGMENTER, "sentences", "1", SentencePacking, deterministic=True, make=_sentences)
-RECURSIVE = Plugin(Kind.SEGMENTER, "recursive", "1", Recursive, deterministic=True, make=_recursive)
-HEADINGS = Plugin(Kind.SEGMENTER, "headings", "1", HeadingAware, deterministic=True, make=_headings)
-TABLES = Plugin(Kind.SEGMENTER, "tables", "1", TableAware, deterministic=True, make=_tables)
-CODE = Plugin(Kind.SEGMENTER, "code", "1", CodeAware, deterministic=True, make=_code)
+_SIZES = frozenset({"capacity", "overlap", "tails"})
+_STRUCTURAL = SettingUse(_SIZES | {"language"}, units=frozenset({"tokens"}))
+
+CHARACTERS = Plugin(
+    Kind.SEGMENTER,
+    "characters",
+    "1",
+    CharacterWindow,
+    deterministic=True,
+    make=_characters,
+    use=SettingUse(_SIZES, units=frozenset({"characters"})),
+)
+WORDS = Plugin(
+    Kind.SEGMENTER,
+    "words",
+    "1",
+    WordWindow,
+    deterministic=True,
+    make=_words,
+    use=SettingUse(_SIZES, units=frozenset({"words"})),
+)
+SENTENCES = Plugin(
+    Kind.SEGMENTER,
+    "sentences",
+    "1",
+    SentencePacking,
+    deterministic=True,
+    make=_sentences,
+    use=SettingUse(_SIZES | {"language"}, units=frozenset({"tokens", "sentences"})),
+)
+RECURSIVE = Plugin(
+    Kind.SEGMENTER,
+    "recursive",
+    "1",
+    Recursive,
+    deterministic=True,
+    make=_recursive,
+    use=SettingUse(_SIZES | {"separators", "language"}, units=frozenset({"tokens", "characters"})),
+)
+HEADINGS = Plugin(
+    Kind.SEGMENTER,
+    "headings",
+    "1",
+    HeadingAware,
+    deterministic=True,
+    make=_headings,
+    use=SettingUse(_SIZES | {"language", "options"}, units=frozenset({"tokens"})),
+)
+TABLES = Plugin(Kind.SEGMENTER, "tables", "1", TableAware, deterministic=True, make=_tables, use=_STRUCTURAL)
+CODE = Plugin(Kind.SEGMENTER, "code", "1", CodeAware, deterministic=True, make=_code, use=_STRUCTURAL)
