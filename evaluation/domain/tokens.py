@@ -51,7 +51,7 @@ class TokenizedText:
     def __init__(self, n: int, size: int, resolve: Callable[[IntArray], IntArray]) -> None:
         self.n = n
         self.size = size
-        self._resolve = resolve
+        self._resolve: Callable[[IntArray], IntArray] | None = resolve
         self._all: IntArray | None = None
 
     def starts_at(self, indices: npt.ArrayLike) -> IntArray:
@@ -62,22 +62,30 @@ class TokenizedText:
         asked = np.asarray(indices, dtype=np.int64)
         if asked.size and (int(asked.min()) < 0 or int(asked.max()) > self.n):
             raise IndexError(f"token index outside 0…{self.n}: asked for {int(asked.min())}…{int(asked.max())}")
-        if self._all is not None:
-            return self._all[asked]
+        resolve, known = self._resolve, self._all
+        if known is not None or resolve is None:
+            return self.starts()[asked]
         out = np.full(asked.shape, self.size, dtype=np.int64)
         inside = asked < self.n
-        out[inside] = self._resolve(asked[inside])
+        out[inside] = resolve(asked[inside])
         order = np.argsort(asked, kind="stable")
         self._check(out[order])
         return out
 
     def starts(self) -> IntArray:
-        """Where every token starts, with the size of the text appended; shape (n + 1,), computed once."""
-        if self._all is None:
-            everything = np.append(self._resolve(np.arange(self.n, dtype=np.int64)), np.int64(self.size))
-            self._check(everything)
-            self._all = everything
-        return self._all
+        """Where every token starts, with the size of the text appended; shape (n + 1,), computed once.
+
+        From then on 8 bytes a token are kept and the tokenizer's own record of the text, many times that, is let go.
+        """
+        # Read in this order and written in the other, so that threads that share a text never find neither.
+        resolve, known = self._resolve, self._all
+        if known is None:
+            assert resolve is not None
+            known = np.append(resolve(np.arange(self.n, dtype=np.int64)), np.int64(self.size))
+            self._check(known)
+            self._all = known
+            self._resolve = None
+        return known
 
     def token_containing(self, offset: int) -> int:
         """Index of the last token that starts at or before byte `offset` (0 when none does)."""
