@@ -16,7 +16,7 @@ from annotate.permissions import OPERATOR
 from evaluation import records
 from evaluation.domain.plan_schema import PlanRefused
 from evaluation.domain.plan_toml import parse_plan, plan_payload
-from evaluation.models import Attempt, Cell, CellSummary, Plan, Release, Sweep, SweepReport
+from evaluation.models import Attempt, Cell, Plan, Release, Sweep, SweepReport
 from evaluation.services.decide_release import decide_release
 from evaluation.services.outcome_table import table_of_results
 from evaluation.services.plugins import installed_plugins
@@ -56,7 +56,7 @@ def register_all() -> None:
     registry.register_table(Plan._meta.db_table, verify_locked_plans)
     registry.register_table(Attempt._meta.db_table, verify_attempts_recorded)
     registry.register_table(Release._meta.db_table, verify_releases_recorded)
-    registry.register_table(CellSummary._meta.db_table, verify_summaries)
+    registry.register_table(Cell._meta.db_table, verify_cells)
     registry.register_table(SweepReport._meta.db_table, verify_reports)
 
 
@@ -216,28 +216,25 @@ def verify_releases_recorded() -> Iterator[Finding]:
             yield Finding("row.unrecorded", None, f"release of sweep {sweep_id}", "no record holds it.")
 
 
-def verify_summaries() -> Iterator[Finding]:
-    """Compare every summary with the outcome record it was made from, both ways."""
+def verify_cells() -> Iterator[Finding]:
+    """Compare the cells of every sealed sweep with the outcome records, both ways."""
     for sweep in Sweep.objects.filter(state=Sweep.State.SEALED):
         told = {
-            (value["arm"], value["phase"], value["block"], value["repeat"], value["view"]): canonical_bytes(
-                value["outcomes"]
-            )
+            (value["arm"], value["phase"], value["block"], value["repeat"])
             for value in (one.value for one in Result.objects.filter(scope=sweep.scope, kind=OUTCOME).iterator())
         }
-        rows = CellSummary.objects.filter(cell__sweep=sweep).values_list(
-            "cell__arm", "cell__phase", "cell__block", "cell__repeat", "view", "outcomes"
-        )
-        for arm, phase, block, repeat, view, body in rows.iterator():
-            if told.pop((arm, phase, block, repeat, view), b"") != _inflated(bytes(body)):
-                where = f"summary {arm} phase {phase} block {block} {view} of {sweep.scope}"
-                yield Finding("row.differs", None, where, "it is not its outcome record's.")
-        for place in told:
-            where = f"summary {place} of {sweep.scope}"
-            yield Finding("row.missing", None, where, "the outcome record has no summary row.")
-        cells = Cell.objects.filter(sweep=sweep).exclude(state__in=[Cell.State.DONE, Cell.State.FAILED]).count()
-        if cells:
-            yield Finding("sweep.cells", None, sweep.scope, f"it is sealed and {cells} of its cells are open.")
+        cells = Cell.objects.filter(sweep=sweep).values_list("arm", "phase", "block", "repeat", "state")
+        for arm, phase, block, repeat, state in cells.iterator():
+            place = (arm, phase, block, repeat)
+            where = f"cell {list(place)} of {sweep.scope}"
+            if state not in {Cell.State.DONE, Cell.State.FAILED}:
+                yield Finding("sweep.cells", None, where, "its sweep is sealed and it is open.")
+            if place not in told:
+                yield Finding("row.unrecorded", None, where, "no outcome record holds it.")
+            told.discard(place)
+        for left in sorted(told):
+            where = f"cell {list(left)} of {sweep.scope}"
+            yield Finding("row.missing", None, where, "the cell of these outcomes is gone.")
 
 
 def verify_reports() -> Iterator[Finding]:

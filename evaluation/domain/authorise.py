@@ -7,6 +7,7 @@ Rules
 * A unit that shares one byte with something its reader may not read is denied *whole*: cutting the restricted bytes out
   would show the reader a text nobody wrote, and where it was cut. The denial is counted and is normal.
 * A version counts on a date when it is in force on it and no version that supersedes it is in force on it.
+* A version is local to a question when the primary language subtags of their locales are equal ("de-AT" and "de").
 * Restricted bytes that reach a consumer (ranking shown, reranker, packer, prompt) are a leak; units of a version that
   does not count on the question's date are superseded evidence. Both are counted per stage and are vetoes.
 """
@@ -18,13 +19,14 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 import numpy as np
-import numpy.typing as npt
 
 from evaluation.domain.chunks import CorpusChunks
 from evaluation.domain.coverage import Target, overlaps, union
 from evaluation.domain.frozen import Document, FrozenQuestion
-
-type BoolArray = npt.NDArray[np.bool_]
+from evaluation.domain.hits import BoolArray
+from evaluation.domain.plan_words import MetadataFilter
+from evaluation.domain.stage_protocols import ReaderMask
+from evaluation.domain.tokens import IntArray
 
 #: Added to the id of the question asked again by a reader without the labels.
 TWIN_SUFFIX = "~uncleared"
@@ -69,18 +71,54 @@ class Access:
         """Whether every span of a support set is readable."""
         return all(self.readable(*span) for span in target)
 
+    def readable_on_axis(self, low: IntArray, high: IntArray, base: IntArray) -> BoolArray:
+        """Whether none of the bytes `[low, high)` of the corpus axis is denied; any shape, empty intervals are free.
+
+        Denied ranges are disjoint and sorted there, so two binary searches say how many of them an interval meets.
+        """
+        pairs = [(int(base[doc]) + s, int(base[doc]) + e) for doc in sorted(self.denied) for s, e in self.denied[doc]]
+        if not pairs:
+            return np.ones(low.shape, dtype=np.bool_)
+        begins, ends = (np.array(column, dtype=np.int64) for column in zip(*pairs, strict=True))
+        met = np.searchsorted(begins, high, side="left") - np.searchsorted(ends, low, side="right")
+        free: BoolArray = (met <= 0) | (high <= low)
+        return free
+
     def readable_chunks(self, chunks: CorpusChunks) -> BoolArray:
         """Mask over the chunks of an index: True where the whole chunk is readable."""
-        mask = np.ones(len(chunks), dtype=np.bool_)
-        for document, ranges in self.denied.items():
-            span = slice(int(chunks.first[document]), int(chunks.first[document + 1]))
-            for start, end in ranges:
-                mask[span] &= ~((chunks.start[span] < end) & (chunks.end[span] > start))
-        return mask
+        return self.readable_on_axis(chunks.global_start, chunks.global_end, chunks.base)
 
     def current_chunks(self, chunks: CorpusChunks) -> BoolArray:
         """Mask over the chunks: True where the version counts on the date."""
         return self.current[chunks.document]
+
+
+def primary_subtag(locale: str) -> str:
+    """The language of a locale, lower-cased: "de" of "de-AT" and of "de_AT"."""
+    return locale.replace("_", "-").partition("-")[0].lower()
+
+
+def local(documents: Sequence[Document], locale: str) -> BoolArray:
+    """Which documents are in the language of `locale`."""
+    wanted = primary_subtag(locale)
+    return np.array([primary_subtag(doc.locale) == wanted for doc in documents], dtype=np.bool_)
+
+
+def reader_mask(
+    rights: Access, at_home: BoolArray, chunks: CorpusChunks, filters: Sequence[MetadataFilter]
+) -> ReaderMask:
+    """What one kind of reader may use of an index; `at_home` says which documents are local to the question."""
+    readable, current = rights.readable_chunks(chunks), rights.current_chunks(chunks)
+    near = at_home[chunks.document]
+    allowed = np.ones(len(chunks), dtype=np.bool_)
+    for name, mask in (
+        (MetadataFilter.LABELS, readable),
+        (MetadataFilter.DATES, current),
+        (MetadataFilter.LOCALE, near),
+    ):
+        if name in filters:
+            allowed &= mask
+    return ReaderMask(readable, current, near, allowed)
 
 
 def access(documents: Sequence[Document], labels: frozenset[str], as_of: date) -> Access:

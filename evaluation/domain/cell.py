@@ -1,76 +1,72 @@
-"""One cell as a pure function: a block of questions through one index build, every stage kept.
+"""One cell as a pure function: a block of questions through one index build, every stage kept as arrays.
 
-`prepare_corpus` and `build_index` (re-exported here) come first and are worth caching per corpus and per (arm,
-phase). What `run_block` returns depends only on its arguments: not on the block's other questions, on workers, order
-or time.
+`prepare_corpus` and `build_index` (re-exported here) come first and are worth caching per corpus and per (arm, phase),
+as is the retriever's index of a build. What `run_block` returns depends only on its arguments: not on the block's other
+questions, on workers, order or time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.domain.bm25 import Bm25, Ranking, query_terms, rank, score
+from evaluation.domain import payloads
+from evaluation.domain.answers import Answered, answers
+from evaluation.domain.bm25 import Bm25
+from evaluation.domain.evidence import LazyEvidence
 from evaluation.domain.frozen import FrozenQuestion
+from evaluation.domain.hits import Hits, Ranked, StageError, arranged, candidates_of, first
 from evaluation.domain.index_build import build_index, preflight, prepare_corpus
-from evaluation.domain.measure import (
-    Answered,
-    Asked,
-    Meter,
-    Readers,
-    Support,
-    answer,
-    outcome,
-    prompt_head,
-    smallest_set,
-)
-from evaluation.domain.outcomes import QuestionOutcome, Stage
-from evaluation.domain.packing import Packer, deduplicate
-from evaluation.domain.payloads import answer_payload, budget_payload, citation_payload, retrieval_payload
-from evaluation.domain.pipeline import (
-    BlockResult,
-    IndexBuild,
-    PackedEvidence,
-    Payload,
-    PipelineSettings,
-    Policies,
-    PreparedCorpus,
-    Unit,
-)
-from evaluation.domain.plan_words import TopKUnit
+from evaluation.domain.measure import Counted, Meter, view_columns
+from evaluation.domain.outcome_payload import OutcomeColumns, ViewColumns
+from evaluation.domain.outcomes import Stage
+from evaluation.domain.packed import Packed
+from evaluation.domain.packing import Packer, Ready
+from evaluation.domain.pipeline import BlockResult, IndexBuild, Payload, PipelineSettings, Policies, PreparedCorpus
+from evaluation.domain.plan_words import Dedup, RecoveryMoment, TopKUnit
+from evaluation.domain.retrieval.lexical import Bm25Retriever
+from evaluation.domain.stage_protocols import RetrievalIndex
 from evaluation.domain.tokens import IntArray
+from evaluation.domain.treatments import authorise, checked_expansion, deduplicated, first_different, overlaps_merged
 
-__all__ = ["build_index", "preflight", "prepare_corpus", "run_block"]
-
-
-@dataclass(frozen=True)
-class Retrieved:
-    """Stages up to packing of one question. `rechecked` counts units the second check of labels or version refused."""
-
-    ranking: Ranking
-    candidates: tuple[Unit, ...]
-    reranked: tuple[Unit, ...]
-    expanded: tuple[Unit, ...]
-    authorised: tuple[Unit, ...]
-    deduplicated: tuple[Unit, ...]
-    rechecked: int
+__all__ = ["build_index", "plain_bm25", "preflight", "prepare_corpus", "run_block"]
 
 
 @dataclass(frozen=True)
-class ViewResult:
-    """One view of a block, question by question."""
+class Staged:
+    """The lists of a block from the candidates to the one that is packed, by stage, in the order they ran.
+
+    `refused` counts units the second check of labels or version denied, `fallbacks` those a readable hit replaced.
+    """
+
+    lists: Mapping[Stage, Hits]
+    chain: tuple[Hits, ...]
+    refused: IntArray
+    fallbacks: IntArray
+
+    @property
+    def last(self) -> Hits:
+        """What the packer is given."""
+        return self.chain[-1]
+
+
+@dataclass(frozen=True)
+class View:
+    """One view of a block: its lists, what was packed of them, and what came of it."""
 
     name: str
-    stages: tuple[Retrieved, ...]
-    packed: tuple[PackedEvidence, ...]
-    supports: tuple[Support, ...]
-    answers: tuple[Answered | None, ...]
-    prompts: tuple[bytes, ...]
-    prompt_tokens: tuple[int, ...]
-    feasible: tuple[bool, ...]
-    outcomes: tuple[QuestionOutcome, ...]
+    staged: Staged
+    packed: Packed
+    evidence: LazyEvidence
+    answered: tuple[Answered, ...] | None
+    columns: ViewColumns
+
+
+def plain_bm25(settings: PipelineSettings) -> Policies:
+    """The lexical pipeline of the settings' parameters: BM25 and nothing after it."""
+    return Policies(Bm25Retriever(Bm25(float(settings.retrieval.k1), float(settings.retrieval.b))))
 
 
 def run_block(
@@ -80,198 +76,165 @@ def run_block(
     settings: PipelineSettings,
     policies: Policies | None = None,
     packer: Packer | None = None,
+    index: RetrievalIndex | None = None,
 ) -> BlockResult:
     """Retrieve, recover, authorise, pack and answer each question; outcomes per view and the block's records.
 
-    `packer` may be shared between cells of one corpus and budget to reuse its token counts; it changes no result.
-    Raises `SupportError` for a question whose support is not in the corpus.
+    `policies` defaults to `plain_bm25`. `packer` may be shared between cells of one corpus and budget, `index` (the
+    retriever's index of `build`) between blocks; they change no result. Raises `SupportError` for a question whose
+    support is not in the corpus and `StageError` for a stage that breaks its protocol.
     """
-    steps = policies or Policies()
+    steps = policies or plain_bm25(settings)
     packer = packer or Packer(prepared, settings.budget)
-    readers = Readers(prepared)
-    asked = [readers.asked(question) for question in questions]
-    rankings = _rankings(prepared, build, asked, settings)
-    raw = [_units(build, ranking) for ranking in rankings]
-    meters = [Meter(one) for one in asked]
-    smallest = [smallest_set(packer, one) for one in asked]
-    whole = [_stages(prepared, build, steps, *row) for row in zip(asked, rankings, raw, strict=True)]
-
-    outcomes: dict[str, tuple[QuestionOutcome, ...]] = {}
-    evidence: dict[str, tuple[PackedEvidence, ...]] = {}
-    payloads: list[tuple[str, Payload]] = [
-        ("retrieval", retrieval_payload(build, settings, steps, [one.question for one in asked], whole))
+    ready = packer.ready(questions, settings)
+    block, retrieval = ready.block, settings.retrieval
+    queries = block.queries(prepared, build.chunks, retrieval.filters)
+    ranked = (index or steps.retriever.index(prepared, build)).search(queries, retrieval.candidates)
+    _check(ranked, len(block))
+    candidates = candidates_of(ranked, build.chunks)
+    run = _Run(prepared, build, settings, steps, packer, ready, ranked, candidates, Meter(block))
+    whole = run.stages()
+    views = [run.view(name, whole) for name in settings.views]
+    rows: list[tuple[str, Payload]] = [
+        ("retrieval", payloads.retrieval_payload(build, settings, steps, ready, ranked, whole)),
+        ("budget", payloads.budget_payload(build, settings, views)),
     ]
-    budget = settings.budget
-    for name in settings.views:
-        stages = whole
+    if steps.generator is not None:
+        for view in views:
+            rows.append(("answer", payloads.answer_payload(prepared, build, steps.generator, view, block.question_ids)))
+            rows.append(("citation", payloads.citation_payload(prepared, build, view, block.question_ids)))
+    return BlockResult(
+        OutcomeColumns(block.question_ids, {view.name: view.columns for view in views}),
+        tuple(rows),
+        {view.name: view.evidence for view in views},
+    )
+
+
+def _check(ranked: Ranked, size: int) -> None:
+    columns = (ranked.count, ranked.candidates, ranked.denied, ranked.outdated, ranked.foreign)
+    if any(column.shape != (size,) for column in columns) or len(ranked.failed) != size:
+        raise StageError("the retriever did not answer every question of the block")
+    if ranked.chunk.shape != ranked.score.shape or ranked.chunk.shape[0] != size:
+        raise StageError("the retriever's chunks and scores do not belong together")
+    if any(problem and count for problem, count in zip(ranked.failed, ranked.count.tolist(), strict=True)):
+        raise StageError("the retriever returned hits for a question it says it failed")
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What all stages of one block share."""
+
+    prepared: PreparedCorpus
+    build: IndexBuild
+    settings: PipelineSettings
+    steps: Policies
+    packer: Packer
+    ready: Ready
+    ranked: Ranked
+    candidates: Hits
+    meter: Meter
+
+    def stages(self, k: int | None = None, unit: TopKUnit | None = None) -> Staged:
+        """Rerank, expand, check again and merge; a step the pipeline does not have passes the same list on.
+
+        With `k` the list is cut where `unit` says; the candidates stay whole, so the rank of completion does too.
+        """
+        chain = [self.candidates]
+        nothing = np.zeros(len(self.ready.block), dtype=np.int64)
+        lists = {Stage.CANDIDATES: self.candidates}
+        refused = fallbacks = nothing
+
+        def cut(here: TopKUnit) -> None:
+            if k is not None and unit is here:
+                chain.append(first(chain[-1], k))
+
+        def widen_and_check() -> None:
+            nonlocal refused, fallbacks
+            before = chain[-1]
+            chain.append(self._expanded(before))
+            lists[Stage.EXPANDED] = chain[-1]
+            found = authorise(self.ready.block, self.build.chunks, before, chain[-1])
+            refused, fallbacks = found.refused, found.fallbacks
+            chain.append(found.hits)
+            lists[Stage.AUTHORISED] = found.hits
+
+        def rerank() -> None:
+            chain.append(self._reranked(chain[-1]))
+            lists[Stage.RERANKED] = chain[-1]
+            cut(TopKUnit.RERANKED_CHILDREN)
+
+        cut(TopKUnit.RAW_CANDIDATES)
+        early = self.steps.moment is RecoveryMoment.BEFORE_RERANKING and self.steps.expansion is not None
+        for step in (widen_and_check, rerank) if early else (rerank, widen_and_check):
+            step()
+        base = self.ready.block.base
+        if k is not None and unit is TopKUnit.UNIQUE_PARENTS:
+            chain.append(first_different(chain[-1], k, base))
+        if self.settings.budget.deduplicate is Dedup.IDENTICAL:
+            chain.append(deduplicated(chain[-1], base))
+        if self.settings.budget.merge_overlaps:
+            chain.append(overlaps_merged(chain[-1], base))
+        lists[Stage.DEDUPLICATED] = chain[-1]
+        return Staged(lists, tuple(chain), refused, fallbacks)
+
+    def _reranked(self, hits: Hits) -> Hits:
+        if self.steps.reranker is None:
+            return hits
+        texts = [one.question.text for one in self.ready.block.asked]
+        columns = self.steps.reranker.rerank(texts, hits, self.ranked.score, self.prepared, self.build)
+        return arranged(hits, columns, "reranking")
+
+    def _expanded(self, hits: Hits) -> Hits:
+        if self.steps.expansion is None:
+            return hits
+        sizes = np.array([len(doc.content) for doc in self.prepared.documents], dtype=np.int64)
+        return checked_expansion(hits, self.steps.expansion.expand(hits, self.prepared, self.build), sizes)
+
+    def view(self, name: str, whole: Staged) -> View:
+        """Pack, answer and measure one view."""
+        budget, staged = self.settings.budget, whole
+        feasible = np.ones(len(self.ready.block), dtype=np.bool_)
         if name.startswith("budget:"):
             ceiling = int(name.removeprefix("budget:"))
-            packed = packer.under_ceiling([one.deduplicated for one in stages], ceiling)
-            feasible = [index < 0 or size <= ceiling for _, size, index in smallest]
+            packed = self.packer.under_ceiling(staged.last, ceiling)
+            feasible = self.ready.feasible(ceiling)
+        elif budget.top_k_unit is TopKUnit.PROMPT_UNITS:
+            packed = self.packer.first_units(staged.last, budget.top_k)
         else:
-            if budget.top_k_unit in (TopKUnit.RAW_CANDIDATES, TopKUnit.RERANKED_CHILDREN):
-                stages = [
-                    _stages(prepared, build, steps, *row, limit=budget.top_k, limit_unit=budget.top_k_unit)
-                    for row in zip(asked, rankings, raw, strict=True)
-                ]
-                packed = packer.first_units([one.deduplicated for one in stages], settings.retrieval.candidates)
-            else:
-                packed = packer.first_units([one.deduplicated for one in stages], budget.top_k)
-            feasible = [True] * len(asked)
-        view = view_result(name, packer, build, settings, steps, asked, meters, stages, packed, feasible)
-        outcomes[name] = view.outcomes
-        evidence[name] = view.packed
-        ids = [one.question.question_id for one in asked]
-        payloads.append(("budget", budget_payload(build, settings, view, ids)))
-        if steps.generator is not None:
-            payloads.append(("answer", answer_payload(prepared, build, steps.generator, view, ids)))
-            payloads.append(("citation", citation_payload(prepared, build, view, ids)))
-    return BlockResult(outcomes, tuple(payloads), evidence)
-
-
-def _rankings(
-    prepared: PreparedCorpus, build: IndexBuild, asked: Sequence[Asked], settings: PipelineSettings
-) -> list[Ranking]:
-    """Score every chunk on the shared index, then filter by the reader's labels and date, then rank."""
-    retrieval = settings.retrieval
-    model = Bm25(float(retrieval.k1), float(retrieval.b))
-    queries = query_terms([one.question.text for one in asked], prepared.analyser, prepared.words)
-    masks: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-    found: list[Ranking] = []
-    for one, (chunks, scores) in zip(asked, score(model, prepared.words, build.words, queries), strict=True):
-        rights = one.access
-        if id(rights) not in masks:
-            masks[id(rights)] = (rights.readable_chunks(build.chunks), rights.current_chunks(build.chunks))
-        readable, current = (mask[chunks] for mask in masks[id(rights)])
-        allowed = np.ones(chunks.size, dtype=np.bool_)
-        if settings.filter_labels:
-            allowed &= readable
-        if settings.filter_dates:
-            allowed &= current
-        ranked, values = rank(chunks[allowed], scores[allowed], retrieval.candidates)
-        before = ~allowed & _ahead(chunks, scores, ranked, values, retrieval.candidates)
-        denied = int(np.count_nonzero(before & ~readable))
-        found.append(
-            Ranking(ranked, values, int(np.count_nonzero(allowed)), denied, int(np.count_nonzero(before)) - denied)
-        )
-    return found
-
-
-def _ahead(chunks: IntArray, scores: IntArray, ranked: IntArray, values: IntArray, depth: int) -> np.ndarray:
-    """Which scored chunks would stand before the last ranked one; all of them when the list is not full."""
-    if ranked.size < depth:
-        return np.ones(chunks.size, dtype=np.bool_)
-    last, bar = ranked[-1], values[-1]
-    ahead: np.ndarray = (scores > bar) | ((scores == bar) & (chunks < last))
-    return ahead
-
-
-def _units(build: IndexBuild, ranking: Ranking) -> tuple[Unit, ...]:
-    chunks = build.chunks
-    at = ranking.chunks
-    columns = zip(
-        chunks.document[at].tolist(),
-        chunks.start[at].tolist(),
-        chunks.end[at].tolist(),
-        chunks.token_start[at].tolist(),
-        chunks.token_end[at].tolist(),
-        at.tolist(),
-        strict=True,
-    )
-    return tuple(
-        Unit(document, start, end, first, last, position, (chunk,))
-        for position, (document, start, end, first, last, chunk) in enumerate(columns, 1)
-    )
-
-
-def _stages(
-    prepared: PreparedCorpus,
-    build: IndexBuild,
-    steps: Policies,
-    asked: Asked,
-    ranking: Ranking,
-    hits: tuple[Unit, ...],
-    limit: int | None = None,
-    limit_unit: TopKUnit | None = None,
-) -> Retrieved:
-    """Rerank, expand, check again, deduplicate; a step the pipeline does not have passes the same tuple on."""
-    if limit_unit is TopKUnit.RAW_CANDIDATES:
-        hits = hits[:limit]
-    reranked = hits
-    if steps.reranker is not None:
-        reranked = tuple(hits[i] for i in steps.reranker.rerank(asked.question, hits, prepared))
-    if limit_unit is TopKUnit.RERANKED_CHILDREN:
-        reranked = reranked[:limit]
-    expanded = reranked
-    if steps.expansion is not None:
-        expanded = tuple(steps.expansion.expand(asked.question, reranked, build))
-    rights = asked.access
-    authorised = expanded
-    allowed = [bool(rights.current[u.document]) and rights.readable(u.document, u.start, u.end) for u in expanded]
-    if not all(allowed):
-        authorised = tuple(unit for unit, ok in zip(expanded, allowed, strict=True) if ok)
-    deduplicated = deduplicate(authorised)
-    if len(deduplicated) == len(authorised):
-        deduplicated = authorised
-    return Retrieved(
-        ranking, hits, reranked, expanded, authorised, deduplicated, rechecked=len(expanded) - len(authorised)
-    )
-
-
-def view_result(
-    name: str,
-    packer: Packer,
-    build: IndexBuild | None,
-    settings: PipelineSettings,
-    steps: Policies,
-    asked: Sequence[Asked],
-    meters: Sequence[Meter],
-    stages: Sequence[Retrieved],
-    packed: Sequence[PackedEvidence],
-    feasible: Sequence[bool],
-) -> ViewResult:
-    """Measure, answer and judge what was packed for each question; `build` is None for an oracle."""
-    heads = [prompt_head(settings, one.question) for one in asked]
-    prompts = tuple(head + evidence.context for head, evidence in zip(heads, packed, strict=True))
-    prompt_tokens = tuple(packer.head(head) + evidence.tokens for head, evidence in zip(heads, packed, strict=True))
-    supports: list[Support] = []
-    answers: list[Answered | None] = []
-    outcomes: list[QuestionOutcome] = []
-    for i, one in enumerate(asked):
-        kept = stages[i]
-        support = meters[i].support(
-            build,
-            {
-                Stage.CANDIDATES: kept.candidates,
-                Stage.RERANKED: kept.reranked,
-                Stage.EXPANDED: kept.expanded,
-                Stage.AUTHORISED: kept.authorised,
-                Stage.DEDUPLICATED: kept.deduplicated,
-                Stage.PACKED: packed[i].units,
-            },
-        )
-        answered = answer(packer.prepared, steps, one, packed[i], prompts[i])
-        supports.append(support)
-        answers.append(answered)
-        outcomes.append(
-            outcome(
-                one,
-                support,
-                packed[i],
-                answered,
-                feasible=feasible[i],
-                prompt_tokens=prompt_tokens[i],
-                denials=kept.ranking.denied + kept.rechecked,
+            staged = self.stages(budget.top_k, budget.top_k_unit)
+            packed = self.packer.first_units(staged.last, staged.last.document.shape[1])
+        evidence = LazyEvidence(self.packer, staged.chain, packed)
+        answered = None
+        if self.steps.generator is not None:
+            answered = answers(
+                self.prepared,
+                self.steps.generator,
+                self.ready.block.asked,
+                self.ready.heads,
+                evidence,
+                self.ranked.failed,
             )
+        counted = Counted(
+            self.ranked.denied + staged.refused,
+            staged.fallbacks,
+            self.ranked.outdated,
+            self.ranked.foreign,
+            np.where(self.ranked.count > 0, self.ranked.score[:, 0], 0)
+            if self.ranked.score.shape[1]
+            else np.zeros(len(self.ready.block), dtype=np.int64),
         )
-    return ViewResult(
-        name,
-        tuple(stages),
-        tuple(packed),
-        tuple(supports),
-        tuple(answers),
-        prompts,
-        prompt_tokens,
-        tuple(feasible),
-        tuple(outcomes),
-    )
+        columns = view_columns(
+            self.meter,
+            self.build,
+            staged.lists,
+            self.steps.order,
+            packed,
+            budget,
+            self.packer.token_base,
+            self.ready.head_tokens,
+            feasible,
+            counted,
+            self.ranked.failed,
+            answered,
+        )
+        return View(name, staged, packed, evidence, answered, columns)

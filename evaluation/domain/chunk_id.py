@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
 
 from evaluation.domain.chunks import CorpusChunks
 from evaluation.domain.frozen import Document
@@ -53,7 +55,10 @@ def chunk_id(corpus: str, document: Document, interval: tuple[int, int], transfo
 
 
 def chunk_ids(corpus: str, documents: tuple[Document, ...], chunks: CorpusChunks, transformation: str) -> list[str]:
-    """`chunk_id` of every chunk, in order; what the chunks of a document share is hashed once."""
+    """`chunk_id` of every chunk, in order; what the chunks of a document share is hashed once.
+
+    Computed when somebody asks: a build is identified by `chunks_digest`, which costs nothing per chunk.
+    """
     found: list[str] = []
     for index, document in enumerate(documents):
         shared = hashlib.sha256(_field("chunk"))
@@ -65,3 +70,17 @@ def chunk_ids(corpus: str, documents: tuple[Document, ...], chunks: CorpusChunks
             state.update(_field(start) + _field(end))
             found.append(state.hexdigest())
     return found
+
+
+def chunks_digest(corpus: str, documents: Sequence[Document], chunks: CorpusChunks, transformation: str) -> str:
+    """Identity of all chunks of a build: equal exactly when every chunk's id is.
+
+    Hash of what the ids share (corpus, documents and versions in order, transformation), the number of chunks of each
+    document, and all starts and ends as 64-bit little-endian integers.
+    """
+    values: list[str | int] = [corpus, transformation, len(documents)]
+    values += [value for document in documents for value in (document.document_id, document.digest)]
+    state = hashlib.sha256(_field("chunks") + b"".join(map(_field, values)))
+    for column in (chunks.first, chunks.start, chunks.end):
+        state.update(np.ascontiguousarray(column, dtype="<i8").tobytes())
+    return state.hexdigest()

@@ -5,16 +5,18 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version as package_version
 
 import numpy as np
 
 from evaluation.domain.analysis import Analyser, positional_table
 from evaluation.domain.bm25 import chunk_words
-from evaluation.domain.chunk_id import chunk_ids, corpus_digest, digest_of, transformation_version
-from evaluation.domain.chunks import UNSHIFTED_CONTROL, ChecksCorpus, join
+from evaluation.domain.chunk_id import chunks_digest, corpus_digest, digest_of, transformation_version
+from evaluation.domain.chunks import UNSHIFTED_CONTROL, ChecksCorpus, ChunkTable, join
 from evaluation.domain.frozen import Document
-from evaluation.domain.pipeline import ArmSettings, IndexBuild, Payload, PreparedCorpus, spans_of
+from evaluation.domain.pipeline import ArmSettings, IndexBuild, Payload, PreparedCorpus
 from evaluation.domain.tokens import Tokenizer
 
 #: Packages whose version can change a result of the lexical pipeline; pinned in every manifest.
@@ -73,7 +75,7 @@ def build_index(prepared: PreparedCorpus, arm: ArmSettings, phase: int | None) -
     words = chunk_words(prepared.words, prepared.documents, prepared.analyser, chunks)
     configuration = arm.segmenter.describe()
     transformation = transformation_version(configuration, prepared.tokenizer.digest)
-    index_tokens = int((chunks.token_end - chunks.token_start).sum())
+    chunks_id = chunks_digest(prepared.digest, prepared.documents, chunks, transformation)
     manifest: Payload = {
         "arm": arm.name,
         "phase": 0 if phase is None else phase,
@@ -89,43 +91,37 @@ def build_index(prepared: PreparedCorpus, arm: ArmSettings, phase: int | None) -
         "analyser": prepared.analyser.description,
         "statistics": "document frequency, chunk count and average length over the whole index, before any filter",
         "order": "score descending, then document id and version digest, then start",
-        "packages": {name: package_version(name) for name in PINNED},
+        "packages": _pins(),
         "floating": floating_aliases(prepared.tokenizer.name, prepared.tokenizer.digest),
         "chunk_count": len(chunks),
-        "chunk_ids": digest_of(
-            "chunk-ids", ["".join(chunk_ids(prepared.digest, prepared.documents, chunks, transformation))]
-        ),
-        "index_tokens": index_tokens,
+        "chunk_ids": chunks_id,
+        "cuts": int(sum(table.cut_bytes.size for table in tables)),
+        "empty_cores": int(sum(table.empty_cores.size for table in tables)),
+        "dropped_tails": sum(table.dropped_tails for table in tables),
+        "remarks": _remarks(tables),
+        "index_tokens": int((chunks.token_end - chunks.token_start).sum()),
+        "index_bytes": int((chunks.end - chunks.start).sum()),
         "source_tokens": prepared.source_tokens,
-        "documents": [
-            {
-                "document": doc.document_id,
-                "version": doc.digest,
-                "bytes": len(doc.content),
-                "tokens": text.n,
-                "cut_tokens": table.cut_tokens.tolist(),
-                "cuts": table.cut_bytes.tolist(),
-                "empty_cores": table.empty_cores.tolist(),
-                "dropped_tails": table.dropped_tails,
-                "chunks": spans_of(table.core_start, table.end),
-                "remarks": dict(table.remarks),
-                "uncovered": [] if table.uncovered is None else table.uncovered.tolist(),
-            }
-            for doc, text, table in zip(prepared.documents, prepared.tokenized, tables, strict=True)
-        ],
     }
     digest = digest_of(
         "index-build",
-        (
-            arm.name,
-            manifest["phase"],
-            prepared.digest,
-            transformation,
-            manifest["chunk_ids"],
-            prepared.tokenizer.digest,
-        ),
+        (arm.name, manifest["phase"], prepared.digest, transformation, chunks_id, prepared.tokenizer.digest),
     )
-    return IndexBuild(arm, phase, chunks, words, manifest, digest)
+    return IndexBuild(arm, phase, chunks, words, manifest, digest, prepared.documents)
+
+
+@cache
+def _pins() -> dict[str, str]:
+    """Installed versions; looked up once, since every look-up reads files."""
+    return {name: package_version(name) for name in PINNED}
+
+
+def _remarks(tables: Sequence[ChunkTable]) -> dict[str, int]:
+    """What the segmenter has to say, summed over the documents."""
+    total: Counter[str] = Counter()
+    for table in tables:
+        total.update({name: int(count) for name, count in table.remarks.items()})
+    return dict(sorted(total.items()))
 
 
 def floating_aliases(name: str, digest: str) -> list[str]:
@@ -133,15 +129,26 @@ def floating_aliases(name: str, digest: str) -> list[str]:
     return [] if len(digest) == 64 else [name]
 
 
-def preflight(builds: Sequence[IndexBuild]) -> list[str]:
-    """Problems that make builds incomparable: documents missing, doubled or different, bytes in no chunk.
+@dataclass(frozen=True)
+class Preflight:
+    """What a comparison of builds found: `problems` forbid reading their cells, `notes` are only reported."""
 
-    Every document of the first build must be in each other one exactly once with the same version and size, under the
-    same metadata and tokenizer, and every byte must lie in a chunk. An empty list means that cells may run.
+    problems: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+
+def preflight(builds: Sequence[IndexBuild]) -> Preflight:
+    """Compare builds before any of their cells is read.
+
+    Every document of the first build must be in each other one exactly once with the same version and size; locales,
+    access rules and dates must be distributed alike and the tokenizer be the same; every byte must lie in a chunk.
+    Bytes in no chunk are only noted where they are white space alone, or where the segmenter declares them (a foreign
+    one whose plan says `uncovered = "report"`).
     """
     if not builds:
-        return ["no index build to compare"]
+        return Preflight(("no index build to compare",))
     problems: list[str] = []
+    notes: list[str] = []
     first = builds[0]
     wanted = _inventory(first)
     for build in builds:
@@ -149,31 +156,53 @@ def preflight(builds: Sequence[IndexBuild]) -> list[str]:
         have = _inventory(build)
         problems += [f"{name}: document {doc} ({version}) is missing" for doc, version, _ in sorted(wanted - have)]
         problems += [f"{name}: document {doc} ({version}) is extra" for doc, version, _ in sorted(have - wanted)]
+        problems += [f"{name}: {difference}" for difference in _metadata(first, build)]
         if build.manifest["corpus"] != first.manifest["corpus"]:
             problems.append(f"{name}: another corpus digest than arm {first.arm.name}: dates or labels differ")
         if build.manifest["tokenizer"] != first.manifest["tokenizer"]:
             problems.append(f"{name}: another tokenizer than arm {first.arm.name}")
-        problems += [f"{name}: {gap}" for gap in _uncovered(build)]
-    return problems
+        for gap, harmless in _uncovered(build):
+            (notes if harmless else problems).append(f"{name}: {gap}")
+    return Preflight(tuple(problems), tuple(notes))
 
 
 def _inventory(build: IndexBuild) -> Counter[tuple[str, str, int]]:
     """Documents of a build with version and size, counted, so that a doubled one shows."""
-    return Counter((d["document"], d["version"], d["bytes"]) for d in build.manifest["documents"])
+    return Counter((doc.document_id, doc.digest, len(doc.content)) for doc in build.documents)
 
 
-def _uncovered(build: IndexBuild) -> list[str]:
-    """Bytes of documents in no chunk of a build, described."""
-    found: list[str] = []
-    for entry, table in zip(build.manifest["documents"], build.chunks.tables, strict=True):
+def _distributions(build: IndexBuild) -> dict[str, Counter[str]]:
+    """How many documents have each locale, access rule and span of validity."""
+    found: dict[str, Counter[str]] = {"locale": Counter(), "access": Counter(), "validity": Counter()}
+    for doc in build.documents:
+        found["locale"][doc.locale] += 1
+        rules = sorted(f"bytes {r.start}–{r.end} {'+'.join(sorted(r.labels))}" for r in doc.access_ranges)
+        found["access"][", ".join(["+".join(sorted(doc.access_labels)) or "open", *rules])] += 1
+        found["validity"][f"{doc.effective_from or '…'} to {doc.effective_to or '…'}"] += 1
+    return found
+
+
+def _metadata(first: IndexBuild, build: IndexBuild) -> list[str]:
+    """Distributions that differ between two builds, described."""
+    wanted, have = _distributions(first), _distributions(build)
+    return [
+        f"{name} “{value}” stands on {have[name][value]} documents, in arm {first.arm.name} on {wanted[name][value]}"
+        for name in wanted
+        for value in sorted(wanted[name] | have[name])
+        if wanted[name][value] != have[name][value]
+    ]
+
+
+def _uncovered(build: IndexBuild) -> list[tuple[str, bool]]:
+    """Bytes of documents in no chunk of a build, described, and whether they are declared or white space alone."""
+    found: list[tuple[str, bool]] = []
+    for doc, table in zip(build.documents, build.chunks.tables, strict=True):
         reach = np.maximum.accumulate(table.end) if len(table) else table.end
-        begins = np.append(table.core_start, entry["bytes"])
+        begins = np.append(table.starts, len(doc.content))
         before = np.concatenate(([0], reach))
-        declared = {tuple(gap) for gap in entry["uncovered"]}
-        gaps = np.flatnonzero(begins > before)
-        found += [
-            f"document {entry['document']}: bytes {int(before[g])}–{int(begins[g])} are in no chunk"
-            for g in gaps.tolist()
-            if (int(before[g]), int(begins[g])) not in declared
-        ]
+        declared = set() if table.uncovered is None else {(start, end) for start, end in table.uncovered.tolist()}
+        for gap in np.flatnonzero(begins > before).tolist():
+            start, end = int(before[gap]), int(begins[gap])
+            harmless = (start, end) in declared or not doc.content[start:end].decode("utf-8", "replace").strip()
+            found.append((f"document {doc.document_id}: bytes {start}–{end} are in no chunk", harmless))
     return found

@@ -1,265 +1,193 @@
-"""What a question came to: support after every stage, vetoes, answer, citations; one function for cells and oracles."""
+"""What a block came to: support and vetoes after every stage, and the columns of outcomes per view."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
+from fractions import Fraction
 
 import numpy as np
 
-from evaluation.domain.authorise import Access, access
-from evaluation.domain.citations import Citation, resolve
-from evaluation.domain.coverage import (
-    Target,
-    Visible,
-    completion_rank,
-    necessary,
-    overlaps,
-    severed,
-    single_unit,
-    targets,
-    whole_in_one_chunk,
-)
-from evaluation.domain.frozen import FrozenQuestion, SupportSpan
-from evaluation.domain.generation import EvidenceText, GeneratedAnswer
-from evaluation.domain.outcomes import AnswerClass, QuestionOutcome, Stage
-from evaluation.domain.packing import Packer
-from evaluation.domain.pipeline import (
-    IndexBuild,
-    PackedEvidence,
-    PipelineSettings,
-    Policies,
-    PreparedCorpus,
-    Unit,
-    intervals,
-)
+from evaluation.domain import support
+from evaluation.domain.answers import Answered
+from evaluation.domain.asking import Block
+from evaluation.domain.chunks import CorpusChunks
+from evaluation.domain.hits import BoolArray, Hits
+from evaluation.domain.outcome_payload import ViewColumns
+from evaluation.domain.outcomes import STAGES, AnswerClass, Stage
+from evaluation.domain.packed import Packed, duplicate_pairs, source_tokens
+from evaluation.domain.pipeline import IndexBuild
+from evaluation.domain.plan import Budget
 from evaluation.domain.stages import lost_after
-from evaluation.domain.verdicts import citation_verdict, covers_a_set, judge
+from evaluation.domain.support import Shown
+from evaluation.domain.tokens import IntArray
+from evaluation.domain.treatments import current_units, readable_units
 
 #: Stages whose output a consumer sees; what an expansion proposes is checked before anyone does.
 CONSUMED = (Stage.CANDIDATES, Stage.RERANKED, Stage.AUTHORISED, Stage.DEDUPLICATED, Stage.PACKED)
 
-type StageUnits = Mapping[Stage, Sequence[Unit]]
+_CLASSES = tuple(AnswerClass)
+
+type StructuralUnits = Callable[[Hits], IntArray]
+"""Counts, per question, the different structural units (headings, tables, code blocks) that packed units touch."""
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A question with what its reader may use: readable sets (spans, and targets in the corpus), forbidden bytes."""
+class Measured:
+    """One list of units, per question: complete and single-unit support, and units that are vetoes for a consumer."""
 
-    question: FrozenQuestion
-    access: Access
-    sets: tuple[tuple[SupportSpan, ...], ...]
-    targets: tuple[Target, ...]
-    forbidden: Mapping[int, list[tuple[int, int]]]
-
-
-@dataclass
-class Readers:
-    """Access of each (labels, date) of a block, worked out once."""
-
-    prepared: PreparedCorpus
-    _known: dict[tuple[frozenset[str], date], Access] = field(default_factory=dict)
-
-    def access(self, question: FrozenQuestion) -> Access:
-        """What the question's reader may use on its date."""
-        key = (question.reader_labels, question.as_of)
-        if key not in self._known:
-            self._known[key] = access(self.prepared.documents, *key)
-        return self._known[key]
-
-    def asked(self, question: FrozenQuestion) -> Asked:
-        """The question with its readable sets. Raises `SupportError` for a set outside the corpus or without need."""
-        rights = self.access(question)
-        all_targets = targets(question, self.prepared.by_version)
-        kept = [i for i, target in enumerate(all_targets) if rights.readable_target(target)]
-        forbidden: dict[int, list[tuple[int, int]]] = {}
-        for bad in question.forbidden:
-            document = self.prepared.by_version.get(bad.version)
-            if document is not None:
-                forbidden.setdefault(document, []).append((bad.start, bad.end))
-        return Asked(
-            question,
-            rights,
-            tuple(question.support_sets[i] for i in kept),
-            tuple(all_targets[i] for i in kept),
-            forbidden,
-        )
-
-
-@dataclass(frozen=True)
-class Support:
-    """Completeness of every stage, the candidate rank that completed it, and vetoes per stage (non-zero only)."""
-
-    complete: dict[Stage, bool]
-    single: dict[Stage, bool]
-    rank: int
-    severed: int
-    leaks: dict[Stage, int]
-    superseded: dict[Stage, int]
-    forbidden: dict[Stage, int]
-
-
-def visible(units: Sequence[Unit]) -> Visible:
-    """Units as arrays."""
-    count = len(units)
-    return Visible(
-        np.fromiter((u.document for u in units), dtype=np.int64, count=count),
-        np.fromiter((u.start for u in units), dtype=np.int64, count=count),
-        np.fromiter((u.end for u in units), dtype=np.int64, count=count),
-    )
+    shown: Shown
+    complete: BoolArray
+    single: BoolArray
+    leaks: IntArray
+    superseded: IntArray
+    forbidden: IntArray
 
 
 @dataclass
 class Meter:
-    """Measures lists of units of one question; a list that several stages share is measured once."""
+    """Measures lists of units of one block; a list that several stages share is measured once."""
 
-    asked: Asked
-    _seen: dict[int, tuple[Sequence[Unit], int, bool, int, int, int]] = field(default_factory=dict)
+    block: Block
+    _seen: dict[int, tuple[Hits, Measured]] = field(default_factory=dict)
+    _ranks: dict[int, tuple[Hits, IntArray]] = field(default_factory=dict)
+    _severed: dict[int, tuple[CorpusChunks, IntArray]] = field(default_factory=dict)
 
-    def _measure(self, units: Sequence[Unit]) -> tuple[Sequence[Unit], int, bool, int, int, int]:
-        known = self._seen.get(id(units))
-        if known is not None and known[0] is units:
-            return known
-        asked = self.asked
-        arrays = visible(units)
-        rank = completion_rank(arrays, asked.targets)
-        alone = bool(rank) and single_unit(arrays, asked.targets)
-        rights = asked.access
-        leaked = sum(not rights.readable(u.document, u.start, u.end) for u in units) if rights.denied else 0
-        outdated = int(np.count_nonzero(~rights.current[arrays.document])) if units else 0
-        bad = (
-            sum(overlaps(asked.forbidden.get(u.document, ()), u.start, u.end) for u in units) if asked.forbidden else 0
+    def measure(self, hits: Hits) -> Measured:
+        """Support and vetoes of a list."""
+        # By identity: a kept list cannot share its id with another.
+        if id(hits) in self._seen:
+            return self._seen[id(hits)][1]
+        shown = Shown.of(hits, self.block.base)
+        found = Measured(
+            shown,
+            support.complete(self.block, shown),
+            support.single_unit(self.block, shown),
+            np.count_nonzero(~readable_units(self.block, hits), axis=1).astype(np.int64),
+            np.count_nonzero(~current_units(self.block, hits), axis=1).astype(np.int64),
+            support.touching(self.block, shown),
         )
-        self._seen[id(units)] = found = (units, rank, alone, leaked, outdated, bad)
+        self._seen[id(hits)] = (hits, found)
         return found
 
-    def support(self, build: IndexBuild | None, stages: StageUnits) -> Support:
-        """Completeness and vetoes of every stage. Without a build (an oracle) the chunk stage is taken as whole."""
-        asked = self.asked
-        complete = {Stage.CHUNKED: bool(asked.targets)}
-        single = {Stage.CHUNKED: whole_in_one_chunk(build.chunks, asked.targets) if build else bool(asked.targets)}
-        vetoes: tuple[dict[Stage, int], dict[Stage, int], dict[Stage, int]] = ({}, {}, {})
-        for stage, units in stages.items():
-            _, rank, alone, *counts = self._measure(units)
-            complete[stage] = rank > 0
-            single[stage] = alone
-            if stage in CONSUMED:
-                for into, count in zip(vetoes, counts, strict=True):
-                    if count:
-                        into[stage] = count
-        rank = self._measure(stages[Stage.CANDIDATES])[1]
-        cut = severed(build.chunks, asked.targets) if build else 0
-        return Support(complete, single, rank, cut, *vetoes)
+    def completion_rank(self, hits: Hits) -> IntArray:
+        """How many first units of a list complete each question's support; 0 where they never do."""
+        if id(hits) not in self._ranks:
+            self._ranks[id(hits)] = (hits, support.completion_rank(self.block, self.measure(hits).shown))
+        return self._ranks[id(hits)][1]
+
+    def severed(self, chunks: CorpusChunks) -> IntArray:
+        """How many spans of each question's sets a cut of the index divides."""
+        if id(chunks) not in self._severed:
+            self._severed[id(chunks)] = (chunks, support.severed(self.block, chunks))
+        return self._severed[id(chunks)][1]
 
 
 @dataclass(frozen=True)
-class Answered:
-    """An answer with its verdict; `verdicts` has one entry per citation."""
+class Counted:
+    """What retrieval and the second check counted, per question; all zero where an oracle hands out the evidence."""
 
-    answer: GeneratedAnswer
-    answer_class: AnswerClass
-    condition: str
-    citations: tuple[Citation, ...]
-    verdicts: tuple[str, ...]
-    attributed: bool
+    denials: IntArray
+    fallbacks: IntArray
+    outdated: IntArray
+    foreign: IntArray
+    top_score: IntArray
 
 
-def prompt_head(settings: PipelineSettings, question: FrozenQuestion) -> bytes:
-    """Instructions and question: the part of a prompt the allowance is for; the evidence follows it.
+def nothing_counted(size: int) -> Counted:
+    """Counters of a block that no retriever worked on."""
+    return Counted(*(np.zeros(size, dtype=np.int64) for _ in range(5)))
 
-    A prompt's tokens are those of its head plus those of its evidence, each tokenised whole.
+
+def view_columns(
+    meter: Meter,
+    build: IndexBuild | None,
+    lists: Mapping[Stage, Hits],
+    order: Sequence[Stage],
+    packed: Packed,
+    budget: Budget,
+    token_base: IntArray,
+    head_tokens: IntArray,
+    feasible: BoolArray,
+    counted: Counted,
+    failed: Sequence[str],
+    answered: Sequence[Answered] | None,
+    structural_units: StructuralUnits | None = None,
+) -> ViewColumns:
+    """Columns of one view. Without a build (an oracle) the chunk stage is taken as whole.
+
+    `lists` holds the units after every stage but the first and the last; `order` is the order the stages ran in.
     """
-    return f"{settings.instructions}\n\nQuestion: {question.text}\n\nEvidence:\n".encode()
-
-
-def answer(
-    prepared: PreparedCorpus, policies: Policies, asked: Asked, packed: PackedEvidence, text: bytes
-) -> Answered | None:
-    """Generate from packed evidence only, resolve its citations, judge it; None when the plan has no generator."""
-    if policies.generator is None:
-        return None
-    evidence = tuple(
-        EvidenceText(
-            number,
-            prepared.documents[unit.document].digest,
-            unit.start,
-            prepared.documents[unit.document].content[unit.start : unit.end],
-        )
-        for number, unit in enumerate(packed.units, 1)
-    )
-    given = policies.generator.answer(asked.question.text, evidence, text)
-    if given.failed:
-        return Answered(given, AnswerClass.NONE, "failed", (), (), attributed=False)
-    cited = resolve(given.text, intervals(packed.units, prepared.documents))
-    verdict = judge(given, asked.question, asked.sets)
-    return Answered(
-        given,
-        verdict.answer_class,
-        verdict.condition,
-        cited,
-        tuple(citation_verdict(c.interval, asked.sets) for c in cited),
-        attributed=not given.abstained and covers_a_set([c.interval for c in cited if c.interval], asked.sets),
-    )
-
-
-def outcome(
-    asked: Asked,
-    support: Support,
-    packed: PackedEvidence,
-    answered: Answered | None,
-    *,
-    feasible: bool,
-    prompt_tokens: int,
-    denials: int,
-) -> QuestionOutcome:
-    """Everything of one question in one view, as the metrics read it."""
-    given = answered.answer if answered else None
-    return QuestionOutcome(
-        question_id=asked.question.question_id,
-        failed=given.failed if given else "",
-        feasible=feasible,
-        complete=support.complete,
-        single_unit=support.single,
-        lost_after=lost_after(support.complete),
-        rank_of_completion=support.rank,
-        evidence_tokens=packed.tokens,
-        unique_tokens=packed.unique_tokens,
-        repeated_tokens=packed.repeated_tokens,
-        prompt_tokens=prompt_tokens,
-        duplicate_pairs=packed.duplicate_pairs,
-        compared_pairs=packed.compared_pairs,
-        denials=denials,
-        leaks=support.leaks,
-        superseded=support.superseded,
-        answer_class=answered.answer_class if answered else AnswerClass.NONE,
-        answered=bool(given and not given.abstained and not given.failed),
-        citations_emitted=len(answered.citations) if answered else 0,
-        citations_resolved=sum(c.resolved for c in answered.citations) if answered else 0,
-        citations_cover_support=bool(answered and answered.attributed),
-        severed_spans=support.severed,
-        forbidden=support.forbidden,
+    block = meter.block
+    size = len(block)
+    done = np.array([not one for one in failed], dtype=np.bool_)
+    has_sets = np.zeros(size, dtype=np.bool_)
+    has_sets[block.support.with_sets] = True
+    complete, single = (np.zeros((size, len(STAGES)), dtype=np.bool_) for _ in range(2))
+    vetoes = {name: np.zeros((size, len(STAGES)), dtype=np.int64) for name in ("leaks", "superseded", "forbidden")}
+    complete[:, 0] = has_sets
+    single[:, 0] = support.whole_in_one_chunk(block, build.chunks) if build else has_sets
+    for stage, hits in {**lists, Stage.PACKED: packed.units}.items():
+        at = STAGES.index(stage)
+        found = meter.measure(hits)
+        complete[:, at], single[:, at] = found.complete, found.single
+        if stage in CONSUMED:
+            for name, column in vetoes.items():
+                column[:, at] = getattr(found, name)
+    complete, single = complete & done[:, None], single & done[:, None]
+    shown = meter.measure(packed.units).shown
+    best = support.partial(block, shown, Fraction(budget.coverage_threshold))
+    total, unique = source_tokens(packed.units, token_base)
+    pairs, compared = duplicate_pairs(packed.units, Fraction(budget.duplicate_threshold))
+    numbers = {
+        "feasible": feasible,
+        "rank_of_completion": meter.completion_rank(lists[Stage.CANDIDATES]),
+        "evidence_tokens": packed.tokens,
+        "unique_tokens": unique,
+        "repeated_tokens": total - unique,
+        "prompt_tokens": head_tokens + packed.tokens,
+        "duplicate_pairs": pairs,
+        "compared_pairs": compared,
+        "denials": counted.denials,
+        "fallbacks": counted.fallbacks,
+        "outdated": counted.outdated,
+        "foreign": counted.foreign,
+        "top_score": counted.top_score,
+        "severed_spans": meter.severed(build.chunks) if build else np.zeros(size, dtype=np.int64),
+        "needed_bytes": best.needed_bytes,
+        "covered_bytes": best.covered_bytes,
+        "needed_spans": best.spans,
+        "covered_spans": best.covered_spans,
+        "spans_at_threshold": best.at_threshold,
+        "relevant_bytes": support.relevant_bytes(block, shown),
+        "shown_bytes": shown.union_bytes,
+        "structural_units": structural_units(packed.units) if structural_units else np.full(size, -1),
+        **_of_answers(answered, size),
+    }
+    classes = [_CLASSES.index(one.answer_class) for one in answered or ()] or [_CLASSES.index(AnswerClass.NONE)] * size
+    return ViewColumns(
+        {name: column.astype(np.int64) for name, column in numbers.items()},
+        done,
+        complete,
+        single,
+        vetoes,
+        lost_after(complete, order),
+        np.array(classes, dtype=np.int64),
+        tuple(one.answer.failed for one in answered) if answered else tuple(failed),
     )
 
 
-def set_units(prepared: PreparedCorpus, support: Sequence[SupportSpan]) -> tuple[Unit, ...]:
-    """The necessary spans of a set, each as a unit of its own, in corpus order."""
-    units: list[Unit] = []
-    ordered = sorted(
-        (prepared.by_version[s.interval.version], s.interval.start, s.interval.end) for s in necessary(support)
-    )
-    for rank, (document, start, end) in enumerate(ordered, 1):
-        text = prepared.tokenized[document]
-        units.append(Unit(document, start, end, text.token_containing(start), text.first_token_from(end), rank, ()))
-    return tuple(units)
-
-
-def smallest_set(packer: Packer, asked: Asked) -> tuple[tuple[Unit, ...], int, int]:
-    """Units, whole rendered tokens and index (among the readable sets) of the cheapest set; index −1 without any."""
-    best: tuple[int, int, tuple[Unit, ...]] | None = None
-    for index, support in enumerate(asked.sets):
-        units = set_units(packer.prepared, support)
-        size = packer.prepared.tokenizer.count(packer.render(units)[0])
-        if best is None or size < best[0]:
-            best = (size, index, units)
-    return ((), 0, -1) if best is None else (best[2], best[0], best[1])
+def _of_answers(answered: Sequence[Answered] | None, size: int) -> dict[str, IntArray]:
+    names = ("answered", "citations_emitted", "citations_resolved", "citations_cover_support", "rendered_tokens")
+    rows = [
+        [
+            int(not one.answer.abstained and not one.answer.failed),
+            len(one.citations),
+            sum(citation.resolved for citation in one.citations),
+            int(one.attributed),
+            one.tokens,
+        ]
+        for one in answered or ()
+    ] or [[0] * len(names)] * size
+    table = np.array(rows, dtype=np.int64).reshape(size, len(names))
+    return {name: table[:, number] for number, name in enumerate(names)}

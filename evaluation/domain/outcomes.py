@@ -58,9 +58,22 @@ class QuestionOutcome:
     `complete[CHUNKED]` is true whenever a readable set exists (the union of all chunks is the source); what that
     stage can lose is `single_unit[CHUNKED]` and `severed_spans`, the spans a cut divides. `lost_after` is the stage
     after which support was never complete again: None when it was complete in the prompt or had no readable set,
-    CHUNKED when no later stage ever held it. `rank_of_completion` is 1-based among the candidates, 0 when never
-    complete. `leaks`, `superseded` and `forbidden` (units that touch evidence marked as forbidden) list only stages
-    with a count above zero.
+    CHUNKED when no later stage ever held it. `rank_of_completion` is 1-based among all candidates (it may lie beyond
+    k), 0 when never complete. `leaks`, `superseded` and `forbidden` (units that touch evidence marked as forbidden)
+    list only stages with a count above zero.
+
+    `evidence_tokens` is the packed evidence as the plan counts it and `prompt_tokens` that and the head of the prompt;
+    `rendered_tokens` is the whole prompt tokenised in one piece, 0 where none was rendered. `unique_tokens` and
+    `repeated_tokens` add up to the source tokens shown.
+
+    Of the *best set*, the readable set with the largest share of its bytes in the prompt: `needed_bytes` and
+    `covered_bytes` (partial coverage), `needed_spans`, `covered_spans` (wholly visible) and `spans_at_threshold`
+    (visible at least to the plan's coverage threshold). `relevant_bytes` ÷ `shown_bytes` is the precision of the
+    evidence: bytes of the packed union inside any sufficient set's spans, over the bytes of the packed union.
+    `structural_units` counts the different headings, tables and code blocks the packed evidence touches, −1 where
+    that was not measured. `top_score` is the retriever's first score in units of 1e-6; on an unanswerable question it
+    is spurious confidence. `denials` are units kept from the reader, `fallbacks` those of them replaced by a readable
+    hit, `outdated` and `foreign` chunks that dates and locale kept out of the candidates.
     """
 
     question_id: str
@@ -86,3 +99,16 @@ class QuestionOutcome:
     citations_cover_support: bool = False
     severed_spans: int = 0
     forbidden: dict[Stage, int] = field(default_factory=dict)
+    needed_bytes: int = 0
+    covered_bytes: int = 0
+    needed_spans: int = 0
+    covered_spans: int = 0
+    spans_at_threshold: int = 0
+    relevant_bytes: int = 0
+    shown_bytes: int = 0
+    structural_units: int = -1
+    rendered_tokens: int = 0
+    top_score: int = 0
+    fallbacks: int = 0
+    outdated: int = 0
+    foreign: int = 0

@@ -1,26 +1,28 @@
 """What goes into a cell and what comes out: settings, prepared corpus, index build, block result.
 
-These are the stage interfaces. An index build is (arm, phase); a cell runs one block of questions through it.
-Rerankers and expansions find their place between retrieval and authorisation (`Pipeline.reranker`,
-`Pipeline.expansion`); a generator answers from packed evidence only.
+An index build is (arm, phase); a cell runs one block of questions through it. The stages a plan can exchange are the
+protocols of `stage_protocols`; a generator answers from packed evidence only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from evaluation.domain.chunks import CorpusChunks, Segmenter
-from evaluation.domain.frozen import Document, FrozenQuestion, Interval
-from evaluation.domain.outcomes import QuestionOutcome
+from evaluation.domain.frozen import Document, Interval
+from evaluation.domain.outcomes import STAGES, QuestionOutcome, Stage
 from evaluation.domain.plan import Budget, Retrieval
-from evaluation.domain.tokens import IntArray, TokenizedText, Tokenizer
+from evaluation.domain.plan_words import RecoveryMoment
+from evaluation.domain.stage_protocols import Expansion, Reranker, Retriever
+from evaluation.domain.tokens import TokenizedText, Tokenizer
 
 if TYPE_CHECKING:
     from evaluation.domain.analysis import Analyser, PositionalTable
     from evaluation.domain.bm25 import ChunkWords
     from evaluation.domain.generation import Generator
+    from evaluation.domain.outcome_payload import OutcomeColumns
 
 #: A canonical-ready value: strings, integers, lists and dicts of them; never a float, never None.
 type Payload = dict[str, Any]
@@ -36,11 +38,10 @@ class ArmSettings:
 
 @dataclass(frozen=True)
 class PipelineSettings:
-    """Everything after the index that a plan fixes, equal for all arms.
+    """Everything after the index that a plan fixes. `instructions` opens every prompt.
 
-    `instructions` opens every prompt; `filter_labels` and `filter_dates` are the metadata filters of retrieval
-    (switched off only to show that the checks behind them count what gets through). `record_depth` is how many ranks
-    of the raw list a retrieval record keeps.
+    `record_depth` is how many ranks of the raw list a retrieval record keeps: with 12, the records of a block stay
+    below 2 kB per question and arm over 16 phases; what stands deeper can be computed again from plan and fixture set.
     """
 
     budget: Budget
@@ -50,9 +51,7 @@ class PipelineSettings:
         "Answer the question from the numbered evidence only. Cite every statement as [n]. "
         "If the evidence does not settle the question, say that it does not."
     )
-    filter_labels: bool = True
-    filter_dates: bool = True
-    record_depth: int = 20
+    record_depth: int = 12
 
     @property
     def views(self) -> tuple[str, ...]:
@@ -80,7 +79,10 @@ class PreparedCorpus:
 
 @dataclass(frozen=True)
 class IndexBuild:
-    """One (arm, phase): cuts, chunks, their word statistics, and the manifest (canonical-ready)."""
+    """One (arm, phase): cuts, chunks, their word statistics, and the manifest (canonical-ready).
+
+    `documents` are the corpus' own, in its order; the cuts and chunks are written by `boundary.boundary_documents`.
+    """
 
     arm: ArmSettings
     phase: int | None
@@ -88,6 +90,7 @@ class IndexBuild:
     words: ChunkWords
     manifest: Payload
     digest: str
+    documents: tuple[Document, ...] = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -107,35 +110,31 @@ class Unit:
     lineage: tuple[int, ...]
 
 
-class Reranker(Protocol):
-    """Orders hits anew; returns positions into `hits`, each at most once."""
-
-    def rerank(self, question: FrozenQuestion, hits: Sequence[Unit], prepared: PreparedCorpus) -> Sequence[int]:
-        """Positions of `hits` in their new order."""
-
-
-class Expansion(Protocol):
-    """Replaces hits by wider units. Labels and versions of what it returns are checked again by the engine."""
-
-    def expand(self, question: FrozenQuestion, hits: Sequence[Unit], build: IndexBuild) -> Sequence[Unit]:
-        """Units in rank order, with the lineage of each."""
-
-
 @dataclass(frozen=True)
 class Policies:
     """The replaceable steps of a pipeline; None is the identity, recorded as "none"."""
 
+    retriever: Retriever
     reranker: Reranker | None = None
     expansion: Expansion | None = None
+    moment: RecoveryMoment = RecoveryMoment.AFTER_RERANKING
     generator: Generator | None = None
+
+    @property
+    def order(self) -> tuple[Stage, ...]:
+        """The stages in the order this pipeline runs them: what is widened before reranking is checked before it."""
+        if self.expansion is None or self.moment is RecoveryMoment.AFTER_RERANKING:
+            return STAGES
+        early = (Stage.CHUNKED, Stage.CANDIDATES, Stage.EXPANDED, Stage.AUTHORISED, Stage.RERANKED)
+        return (*early, Stage.DEDUPLICATED, Stage.PACKED)
 
 
 @dataclass(frozen=True)
 class PackedEvidence:
     """What the model is shown in one view: units in order, the rendered context and its size.
 
-    `tokens` counts the whole rendered context again, in one piece; `refused` lists (rank, reason) of what stayed out;
-    `spans` are the byte ranges each unit's text takes inside `context`.
+    `tokens` is its size as the plan counts it (the sum of its parts, or the rendered context in one piece); `refused`
+    lists (rank, reason) of what stayed out; `spans` are the byte ranges each unit's text takes inside `context`.
     """
 
     units: tuple[Unit, ...]
@@ -151,21 +150,21 @@ class PackedEvidence:
 
 @dataclass(frozen=True)
 class BlockResult:
-    """Outcomes per view (in the order of the questions) and the payloads of this block's ledger records.
+    """Outcomes of a block in columns and the payloads of its ledger records, (kind, payload) in a fixed order.
 
-    `payloads` are (kind, payload) in a fixed order; `evidence` the packed evidence per view and question, for pages.
+    `evidence` gives the packed evidence per view and question, rendered when somebody asks for it.
     """
 
-    outcomes: Mapping[str, tuple[QuestionOutcome, ...]]
+    columns: OutcomeColumns
     payloads: tuple[tuple[str, Payload], ...]
-    evidence: Mapping[str, tuple[PackedEvidence, ...]] = field(repr=False)
+    evidence: Mapping[str, Sequence[PackedEvidence]] = field(repr=False)
+
+    @property
+    def outcomes(self) -> Mapping[str, tuple[QuestionOutcome, ...]]:
+        """Outcomes per view, one object per question."""
+        return {view: self.columns.outcomes(view) for view in self.columns.views}
 
 
 def intervals(units: Sequence[Unit], documents: Sequence[Document]) -> tuple[Interval, ...]:
     """The units as byte intervals of named versions."""
     return tuple(Interval(documents[unit.document].digest, unit.start, unit.end) for unit in units)
-
-
-def spans_of(starts: IntArray, ends: IntArray) -> list[list[int]]:
-    """Two arrays as `[[start, end], …]` for a payload."""
-    return [list(pair) for pair in zip(starts.tolist(), ends.tolist(), strict=True)]

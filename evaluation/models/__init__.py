@@ -4,7 +4,7 @@ from evaluation.models.calibrations import Calibration
 from evaluation.models.cells import Attempt, Cell
 from evaluation.models.plans import Plan
 from evaluation.models.releases import Release
-from evaluation.models.summaries import CellSummary, SweepReport
+from evaluation.models.summaries import SweepReport
 from evaluation.models.sweeps import Sweep
 
-__all__ = ["Attempt", "Calibration", "Cell", "CellSummary", "Plan", "Release", "Sweep", "SweepReport"]
+__all__ = ["Attempt", "Calibration", "Cell", "Plan", "Release", "Sweep", "SweepReport"]

@@ -1,27 +1,10 @@
-"""Compact per-cell arrays for the results pages; everything here can be rebuilt from the ledger."""
+"""Copies for the results pages; everything here can be made again from the ledger."""
 
 from __future__ import annotations
 
 from django.db import models
 
-from evaluation.models.cells import Cell
 from evaluation.models.sweeps import Sweep
-
-
-class CellSummary(models.Model):
-    """`outcomes` holds, for one view of a cell, every QuestionOutcome of its block as canonical bytes (zlib)."""
-
-    cell = models.ForeignKey(Cell, on_delete=models.PROTECT, related_name="summaries")
-    view = models.CharField(max_length=40)
-    outcomes = models.BinaryField()
-
-    class Meta:
-        ordering = ["cell_id", "view", "pk"]
-        verbose_name_plural = "cell summaries"
-        constraints = [models.UniqueConstraint(fields=["cell", "view"], name="summary_once")]
-
-    def __str__(self) -> str:
-        return f"{self.cell} {self.view}"
 
 
 class SweepReport(models.Model):

@@ -9,6 +9,7 @@ from evaluation.domain.bm25 import Bm25
 from evaluation.domain.generation import Generator
 from evaluation.domain.plan import Arm, Generation, Reranking, Retrieval
 from evaluation.domain.plan_schema import SettingUse
+from evaluation.domain.retrieval.lexical import Bm25Retriever
 from evaluation.domain.segmenters.token_window import TokenWindow
 from evaluation.plugins.extractive import Extractive
 from evaluation.plugins.registry import Kind, Plugin
@@ -23,8 +24,10 @@ def _token_window(arm: Arm) -> TokenWindow:
     return TokenWindow(arm.capacity, arm.overlap, str(arm.tails))
 
 
-def _bm25(retrieval: Retrieval) -> Bm25:
-    return Bm25(float(retrieval.k1), float(retrieval.b))
+def _bm25(retrieval: Retrieval, analyser: Analyser) -> Bm25Retriever:
+    # Words are read with the corpus' own analyser, which is this one.
+    del analyser
+    return Bm25Retriever(Bm25(float(retrieval.k1), float(retrieval.b)))
 
 
 def _extractive(generation: Generation, analyser: Analyser) -> Generator:

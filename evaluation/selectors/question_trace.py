@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any
 
+from evaluation.domain.boundary import recorded_cuts
 from evaluation.domain.frozen import Document, FrozenQuestion
-from evaluation.domain.measure import prompt_head
-from evaluation.domain.outcomes import STAGES, Stage
+from evaluation.domain.outcome_payload import columns_from_payload
+from evaluation.domain.outcomes import QuestionOutcome, Stage
 from evaluation.domain.pipeline import Unit
+from evaluation.domain.recorded import (
+    RecordedChunks,
+    RecordedHit,
+    RecordedUnit,
+    budget_view,
+    recorded_hits,
+    recorded_refusals,
+    recorded_units,
+)
+from evaluation.domain.rendering import prompt_head
 from evaluation.models import Sweep
 from evaluation.services.arm_phases import arm_phases
 from evaluation.services.frozen_world import World, load_world
@@ -23,33 +32,12 @@ from evaluation.services.result_keys import (
     BUDGET,
     CITATION,
     FAILURE,
+    OUTCOME,
     RETRIEVAL,
     build_key,
     cell_key,
 )
 from ledger.selectors.records import results
-
-
-@dataclass(frozen=True)
-class Hit:
-    """A ranked chunk: `document` is an index into the trace's documents, `score` in units of 1e-6."""
-
-    rank: int
-    document: int
-    start: int
-    end: int
-    score: int
-
-
-@dataclass(frozen=True)
-class PackedUnit:
-    """A unit in the prompt, numbered from 1 in prompt order; `rank` is the best hit it came from."""
-
-    number: int
-    document: int
-    start: int
-    end: int
-    rank: int
 
 
 @dataclass(frozen=True)
@@ -83,7 +71,8 @@ class ArmTrace:
 
     `cuts` are interior cuts in bytes per document; `refused` maps ranks to reasons; `parts` are the prompt as (bytes,
     document, start, end), document −1 for what stands between the units; `matches` says whether that reconstruction has
-    the recorded digest.
+    the recorded digest. Without a generator none was made or recorded: `prompt_digest` is "" and the parts show
+    what one would hold.
     """
 
     name: str
@@ -91,12 +80,12 @@ class ArmTrace:
     phase: int
     missing: str = ""
     cuts: tuple[tuple[int, ...], ...] = ()
-    hits: tuple[Hit, ...] = ()
+    hits: tuple[RecordedHit, ...] = ()
     candidates: int = 0
     denied: int = 0
     outdated: int = 0
     tie_at_k: bool = False
-    packed: tuple[PackedUnit, ...] = ()
+    packed: tuple[RecordedUnit, ...] = ()
     refused: Mapping[int, str] | None = None
     complete: Mapping[Stage, bool] | None = None
     single: Mapping[Stage, bool] | None = None
@@ -150,13 +139,21 @@ def question_trace(
     label = label or (labels[0] if labels else "")
     if label not in labels or view not in views or not 0 <= repeat < world.plan.generation.repeats:
         raise LookupError(f"the plan has no phase {label!r}, view {view!r} or repeat {repeat}")
-    block = place // sweep.block_size
+    block, at = divmod(place, sweep.block_size)
     keys = {name: _keys(sweep.plan.digest, name, phases[name][label], block, repeat, view) for name in arms}
     wanted = [key for one in keys.values() for key in one.values()]
     found = {row.key: row.value for row in results(scopes=[sweep.scope]).filter(key__in=wanted)}
     question = world.asked[place]
     traces = [
-        _arm(world, question, name, phases[name][label], {kind: found.get(key) for kind, key in keys[name].items()})
+        _arm(
+            world,
+            question,
+            name,
+            phases[name][label],
+            view,
+            at,
+            {kind: found.get(key) for kind, key in keys[name].items()},
+        )
         for name in arms
     ]
     return QuestionTrace(question, world.prepared.documents, labels, label, view, views, tuple(traces))
@@ -164,8 +161,8 @@ def question_trace(
 
 def _keys(plan: str, arm: str, phase: int, block: int, repeat: int, view: str) -> dict[str, str]:
     keys = {
-        kind: cell_key(plan, arm, phase, block, repeat, kind, view if kind in {BUDGET, ANSWER, CITATION} else "")
-        for kind in (RETRIEVAL, BUDGET, ANSWER, CITATION, FAILURE)
+        kind: cell_key(plan, arm, phase, block, repeat, kind, view if kind in {ANSWER, CITATION} else "")
+        for kind in (RETRIEVAL, BUDGET, ANSWER, CITATION, OUTCOME, FAILURE)
     }
     return {BOUNDARY: build_key(plan, arm, phase, BOUNDARY), **keys}
 
@@ -175,67 +172,56 @@ def _arm(
     question: FrozenQuestion,
     name: str,
     phase: int,
+    view: str,
+    at: int,
     records: Mapping[str, Any],
 ) -> ArmTrace:
+    """Read one arm; `at` is the question's place in its block."""
     role = str(world.plan.arm(name).role)
     boundary, retrieval, budget = records[BOUNDARY], records[RETRIEVAL], records[BUDGET]
-    if boundary is None or retrieval is None or budget is None:
+    if boundary is None or retrieval is None or budget is None or records[OUTCOME] is None:
         failure = records[FAILURE]
         return ArmTrace(name, role, phase, f"The run failed: {failure['label']}" if failure else "Not computed yet")
-    at = retrieval["questions"].index(question.question_id)
-    packed = tuple(
-        PackedUnit(number, unit[0], unit[1], unit[2], unit[3]) for number, unit in enumerate(budget["units"][at], 1)
-    )
+    outcome = _outcome(records[OUTCOME], view, at)
+    if outcome.failed and not retrieval["count"][at]:
+        return ArmTrace(name, role, phase, f"The run failed: {outcome.failed}")
+    chunks, shown = RecordedChunks(boundary), budget_view(budget, view)
+    packed = recorded_units(chunks, retrieval, shown, at)
     parts = _prompt(world, question, packed)
-    digest = hashlib.sha256(b"".join(part[0] for part in parts)).hexdigest()
+    answer = _answer(records[ANSWER], records[CITATION], question.question_id)
+    prompt_digest = records[ANSWER]["prompts"][at] if records[ANSWER] else ""
     return ArmTrace(
         name,
         role,
         phase,
-        cuts=tuple(tuple(one["cuts"]) for one in boundary["documents"]),
-        hits=_hits(boundary, retrieval["hits"][at], retrieval["scores"][at]),
+        cuts=tuple(tuple(recorded_cuts(one).tolist()) for one in boundary["documents"]),
+        hits=recorded_hits(chunks, retrieval, at),
         candidates=retrieval["candidates"][at],
         denied=retrieval["denied"][at],
         outdated=retrieval["outdated"][at],
         tie_at_k=bool(retrieval["tie_at_k"][at]),
         packed=packed,
-        refused=_refused(budget["refused"][at]),
-        complete=_flags(budget["complete"][at]),
-        single=_flags(budget["single_unit"][at]),
-        lost_after=budget["lost_after"][at],
-        completed_at=budget["completed_at"][at],
-        severed=budget["severed"][at],
-        feasible=bool(budget["feasible"][at]),
-        evidence_tokens=budget["evidence_tokens"][at],
-        prompt_tokens=budget["prompt_tokens"][at],
-        limit=f"ceiling {budget['ceiling']:,} tokens" if budget["ceiling"] else f"k = {budget['k']}",
-        leaks=sum(budget["leaks"][at].values()),
-        superseded=sum(budget["superseded"][at].values()),
-        answer=_answer(records[ANSWER], records[CITATION], question.question_id),
-        prompt_digest=budget["prompts"][at],
+        refused=recorded_refusals(retrieval, shown, at),
+        complete=outcome.complete,
+        single=outcome.single_unit,
+        lost_after=str(outcome.lost_after or ""),
+        completed_at=outcome.rank_of_completion,
+        severed=outcome.severed_spans,
+        feasible=outcome.feasible,
+        evidence_tokens=outcome.evidence_tokens,
+        prompt_tokens=outcome.prompt_tokens,
+        limit=f"ceiling {shown['ceiling']:,} tokens" if shown["ceiling"] else f"k = {shown['k']}",
+        leaks=sum(outcome.leaks.values()),
+        superseded=sum(outcome.superseded.values()),
+        answer=answer,
+        prompt_digest=prompt_digest,
         parts=parts,
-        matches=digest == budget["prompts"][at],
+        matches=hashlib.sha256(b"".join(part[0] for part in parts)).hexdigest() == prompt_digest,
     )
 
 
-def _hits(boundary: Mapping[str, Any], chunks: Sequence[int], scores: Sequence[int]) -> tuple[Hit, ...]:
-    """Chunks are counted through all documents of the boundary record."""
-    documents = boundary["documents"]
-    first = [0, *accumulate(len(one["chunks"]) for one in documents)]
-    found = []
-    for rank, (chunk, score) in enumerate(zip(chunks, scores, strict=True), 1):
-        document = bisect_right(first, chunk) - 1
-        start, end = documents[document]["chunks"][chunk - first[document]]
-        found.append(Hit(rank, document, start, end, score))
-    return tuple(found)
-
-
-def _refused(runs: Mapping[str, Sequence[Sequence[int]]]) -> dict[int, str]:
-    return {rank: reason for reason, pairs in runs.items() for first, last in pairs for rank in range(first, last + 1)}
-
-
-def _flags(digits: str) -> dict[Stage, bool]:
-    return {stage: digit == "1" for stage, digit in zip(STAGES, digits, strict=True)}
+def _outcome(record: Mapping[str, Any], view: str, at: int) -> QuestionOutcome:
+    return columns_from_payload(record["outcomes"]).outcomes(view)[at]
 
 
 def _answer(record: Mapping[str, Any] | None, citations: Mapping[str, Any] | None, question_id: str) -> Answer | None:
@@ -258,11 +244,11 @@ def _answer(record: Mapping[str, Any] | None, citations: Mapping[str, Any] | Non
 
 
 def _prompt(
-    world: World, question: FrozenQuestion, packed: Sequence[PackedUnit]
+    world: World, question: FrozenQuestion, packed: Sequence[RecordedUnit]
 ) -> tuple[tuple[bytes, int, int, int], ...]:
     """Render the prompt again by the packer's own rule and cut it where the source text begins and ends."""
     units = [Unit(one.document, one.start, one.end, 0, 0, one.rank, ()) for one in packed]
-    context, spans = world.packer.render(units)
+    context, spans = world.packer.rendering.context(units)
     parts: list[tuple[bytes, int, int, int]] = [(prompt_head(pipeline_settings(world.plan), question), -1, 0, 0)]
     at = 0
     for one, (begin, end) in zip(packed, spans, strict=True):

@@ -13,4 +13,4 @@ def failed_result(cell_id: int) -> CellResult:
     """Return the labelled failure of a cell: its questions failed in every view, and count as misses."""
     cell = Cell.objects.select_related("sweep__plan__fixture_set__study").get(pk=cell_id)
     world = load_world(cell.sweep.plan)
-    return CellResult(*failure_records(world, cell, block_of(world.asked, cell.block, cell.sweep.block_size)))
+    return CellResult(failure_records(world, cell, block_of(world.asked, cell.block, cell.sweep.block_size)))

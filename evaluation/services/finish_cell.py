@@ -1,30 +1,23 @@
-"""Puts a computed cell into the database: results, summary, report and new state, all or nothing."""
+"""Puts a computed cell into the database: results, report and new state, all or nothing."""
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
 
-from evaluation.domain.outcome_payload import outcomes_payload
-from evaluation.domain.outcomes import QuestionOutcome
-from evaluation.models import Attempt, Cell, CellSummary, Sweep
+from evaluation.models import Attempt, Cell, Sweep
 from evaluation.services.claim import Lease, close, report
 from evaluation.services.report_attempt import Measured
-from ledger.domain.canonical import canonical_bytes
 from ledger.services import ResultEntry, put_results
 
 
 @dataclass(frozen=True)
 class CellResult:
-    """What a cell came to: `results` for the sealed part of the ledger, `outcomes` per view key for the summaries,
-    `measured` for the report.
-    """
+    """What a cell came to: `results` for the sealed part of the ledger, `measured` for the report."""
 
     results: Sequence[ResultEntry]
-    outcomes: Mapping[str, Sequence[QuestionOutcome]]
     measured: Measured | None = None
 
 
@@ -47,15 +40,8 @@ def finish_cell(lease: Lease, result: CellResult) -> bool:
 
 
 def write_results(lease: Lease, result: CellResult) -> None:
-    """Put the results into the ledger and the outcomes into summary rows (inside the caller's transaction)."""
-    scope = Sweep(pk=lease.sweep_id).scope
-    put_results(scope, result.results)
-    CellSummary.objects.bulk_create(
-        CellSummary(
-            cell_id=lease.cell_id, view=view, outcomes=zlib.compress(canonical_bytes(outcomes_payload(outcomes)))
-        )
-        for view, outcomes in sorted(result.outcomes.items())
-    )
+    """Put the results into the ledger (inside the caller's transaction)."""
+    put_results(Sweep(pk=lease.sweep_id).scope, result.results)
 
 
 def _report_late(lease: Lease) -> None:

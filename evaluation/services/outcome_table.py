@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+
+import numpy as np
 
 from annotate.domain.vocabulary import Sample, Segment
 from evaluation.domain.frozen import FrozenQuestion
-from evaluation.domain.metrics import Run, pair_up
-from evaluation.domain.outcome_payload import outcomes_from_payload
-from evaluation.domain.outcomes import QuestionOutcome, Stage
+from evaluation.domain.metrics import SUPPORT_METRICS, Run, pair_up
+from evaluation.domain.outcome_payload import OutcomeColumns, columns_from_payload
+from evaluation.domain.outcomes import STAGES, QuestionOutcome, Stage
 from evaluation.domain.phase_matrix import PhaseMatrix, phase_matrix
 from evaluation.domain.plan import Plan
 from evaluation.domain.plan_words import MetricName
-from evaluation.models import CellSummary, Sweep
+from evaluation.models import Sweep
 from evaluation.services.arm_phases import ArmPhases, arm_phases
-from evaluation.services.frozen_world import World, load_world
+from evaluation.services.frozen_world import load_world
 from evaluation.services.pipeline_of import arm_settings, pipeline_settings
 from evaluation.services.result_keys import OUTCOME
-from ledger.domain.canonical import parse_canonical
 from ledger.models import Result
 
 #: (arm, phase, view, repeat)
@@ -52,7 +51,7 @@ class OutcomeTable:
     asked: tuple[FrozenQuestion, ...]
     phases: Mapping[str, ArmPhases]
     views: tuple[str, ...]
-    cells: Mapping[Place, Mapping[str, QuestionOutcome]] = field(repr=False)
+    cells: OutcomeCells = field(repr=False)
 
     @property
     def repeats(self) -> range:
@@ -85,43 +84,86 @@ class OutcomeTable:
     ) -> PhaseMatrix:
         """Return the questions × shared phases matrix of a metric; repeats are summed."""
         shared = self.phases[arm].shared
+        if metric in SUPPORT_METRICS:
+            return self._support_matrix(metric, arm, view, selection, stage)
         by_phase = {label: self.all_repeats(arm, phase, view, selection) for label, phase in shared.items()}
         return phase_matrix(metric, by_phase, shared, stage)
+
+    def _support_matrix(
+        self, metric: MetricName, arm: str, view: str, selection: Selection, stage: Stage
+    ) -> PhaseMatrix:
+        """The same tallies as `phase_matrix`, read from columns without making a value per outcome."""
+        shared = self.phases[arm].shared
+        chosen = sorted((one for one in self.questions if selection.holds(one)), key=lambda one: one.question_id)
+        row = {one.question_id: number for number, one in enumerate(chosen)}
+        answerable = np.array([one.answerable for one in chosen], dtype=np.int64)
+        shape = (len(chosen), len(shared))
+        numerator, alive = (np.zeros(shape, dtype=np.int64) for _ in range(2))
+        for column, phase in enumerate(shared.values()):
+            for repeat in self.repeats:
+                for block in self.cells.columns((arm, phase, view, repeat)):
+                    found = block.views[view]
+                    flags = found.complete if metric is MetricName.COMPLETE_SUPPORT else found.single_unit
+                    here = [(row[name], at) for at, name in enumerate(block.questions) if name in row]
+                    rows, at = np.array(here, dtype=np.int64).reshape(-1, 2).T
+                    done = np.array([not text for text in found.failed], dtype=np.int64)[at]
+                    numerator[rows, column] += flags[at, STAGES.index(stage)] * done * answerable[rows]
+                    alive[rows, column] += done
+        denominator = np.repeat(answerable[:, None] * len(self.repeats), shape[1], axis=1)
+        return PhaseMatrix(
+            metric,
+            tuple(one.question_id for one in chosen),
+            tuple(one.cluster for one in chosen),
+            tuple(shared),
+            tuple(shared.values()),
+            numerator,
+            denominator,
+            len(self.repeats) - alive,
+        )
 
     def _paired(self, place: Place, chosen: Sequence[FrozenQuestion]) -> list[Run]:
         found = self.cells.get(place, {})
         return pair_up(chosen, [found[one.question_id] for one in chosen if one.question_id in found])
 
 
-def table_of_summaries(sweep: Sweep) -> OutcomeTable:
-    """Return the table from the summary rows, which also exist while a sweep runs."""
-    rows = CellSummary.objects.filter(cell__sweep=sweep).values_list(
-        "cell__arm", "cell__phase", "view", "cell__repeat", "outcomes"
-    )
-    payloads = (
-        ((arm, phase, view, repeat), parse_canonical(zlib.decompress(body)))
-        for arm, phase, view, repeat, body in rows.iterator(chunk_size=200)
-    )
-    return _table(load_world(sweep.plan), payloads)
+class OutcomeCells(Mapping[Place, Mapping[str, QuestionOutcome]]):
+    """Outcomes by place and question, made into values when a place is first asked for."""
+
+    def __init__(self) -> None:
+        self._columns: dict[Place, list[OutcomeColumns]] = {}
+        self._made: dict[Place, dict[str, QuestionOutcome]] = {}
+
+    def add(self, place: tuple[str, int, int], columns: OutcomeColumns) -> None:
+        """Add a block: every view of one (arm, phase, repeat)."""
+        arm, phase, repeat = place
+        for view in columns.views:
+            self._columns.setdefault((arm, phase, view, repeat), []).append(columns)
+
+    def columns(self, place: Place) -> Sequence[OutcomeColumns]:
+        """The blocks of a place as columns."""
+        return self._columns.get(place, ())
+
+    def __getitem__(self, place: Place) -> Mapping[str, QuestionOutcome]:
+        if place not in self._made:
+            blocks = self._columns[place]
+            self._made[place] = {one.question_id: one for block in blocks for one in block.outcomes(place[2])}
+        return self._made[place]
+
+    def __iter__(self) -> Iterator[Place]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
 
 
 def table_of_results(sweep: Sweep) -> OutcomeTable:
-    """Return the table from the sealed results alone: what a release decision and its verification read."""
-    results = Result.objects.filter(scope=sweep.scope, kind=OUTCOME).order_by("key").iterator(chunk_size=200)
-    return _table(load_world(sweep.plan), _sealed(result.value for result in results))
-
-
-def _sealed(values: Iterable[dict[str, Any]]) -> Iterator[tuple[Place, dict[str, Any]]]:
-    for value in values:
-        yield (value["arm"], value["phase"], value["view"], value["repeat"]), value["outcomes"]
-
-
-def _table(world: World, payloads: Iterable[tuple[Place, dict[str, Any]]]) -> OutcomeTable:
-    cells: dict[Place, dict[str, QuestionOutcome]] = {}
-    for place, payload in payloads:
-        at = cells.setdefault(place, {})
-        for outcome in outcomes_from_payload(payload):
-            at[outcome.question_id] = outcome
+    """Return the table from the results alone, which also exist while a sweep runs: what pages show, and what a release
+    decision and its verification read."""
+    world = load_world(sweep.plan)
+    cells = OutcomeCells()
+    for result in Result.objects.filter(scope=sweep.scope, kind=OUTCOME).order_by("key").iterator(chunk_size=50):
+        value = result.value
+        cells.add((value["arm"], value["phase"], value["repeat"]), columns_from_payload(value["outcomes"]))
     phases = {
         arm.name: arm_phases(world.plan, arm_settings(arm), world.prepared, world.questions) for arm in world.plan.arms
     }

@@ -25,18 +25,26 @@ def analyser_of(plan: Plan) -> Analyser:
     return Analyser(stop_words=frozenset(plan.retrieval.stop_words))
 
 
-def pipeline_settings(plan: Plan) -> PipelineSettings:
-    """Return everything after the index that the plan fixes for all arms."""
+def pipeline_settings(plan: Plan, arm: Arm | None = None) -> PipelineSettings:
+    """Return everything after the index that the plan fixes: for all arms, or with the retrieval of one."""
     return PipelineSettings(
-        budget=plan.budget, retrieval=plan.retrieval, abstention_threshold=plan.generation.abstention_threshold
+        budget=plan.budget,
+        retrieval=plan.retrieval_of(arm) if arm else plan.retrieval,
+        abstention_threshold=plan.generation.abstention_threshold,
     )
 
 
-def policies_of(plan: Plan) -> Policies:
-    """Return the replaceable steps of the plan. Raises `PluginError` for a generator this installation does not
-    have."""
-    plugin = installed_plugins().get(Kind.GENERATOR, plan.generation.generator)
-    return Policies(generator=plugin.make(plan.generation, analyser_of(plan)))
+def policies_of(plan: Plan, arm: Arm) -> Policies:
+    """Return the replaceable steps of one arm. Raises `PluginError` for one this installation does not have."""
+    plugins, analyser = installed_plugins(), analyser_of(plan)
+    retrieval, reranking, recovery = plan.retrieval_of(arm), plan.reranking_of(arm), plan.recovery_of(arm)
+    return Policies(
+        retriever=plugins.get(Kind.RETRIEVER, retrieval.retriever).make(retrieval, analyser),
+        reranker=plugins.get(Kind.RERANKER, reranking.reranker).make(reranking),
+        expansion=plugins.get(Kind.EXPANSION, str(recovery.policy)).make(recovery),
+        moment=recovery.moment,
+        generator=plugins.get(Kind.GENERATOR, plan.generation.generator).make(plan.generation, analyser),
+    )
 
 
 def diagnostic_ceiling(plan: Plan) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from evaluation.domain.frozen import FrozenQuestion
 from evaluation.domain.oracle import OracleResult
-from evaluation.domain.outcome_payload import outcomes_payload
+from evaluation.domain.outcome_payload import OutcomeColumns, columns_of, outcomes_payload
 from evaluation.domain.outcomes import QuestionOutcome
 from evaluation.domain.payloads import boundary_payload
 from evaluation.domain.pipeline import BlockResult, IndexBuild
@@ -21,14 +21,14 @@ from ledger.services import ResultEntry
 INFRASTRUCTURE = "infrastructure failure"
 
 
-def build_records(world: World, build: IndexBuild, phase: int) -> Iterator[ResultEntry]:
-    """Yield the manifest and the boundary record of an index build.
+def build_records(world: World, build: IndexBuild, phase: int, notes: Sequence[str]) -> Iterator[ResultEntry]:
+    """Yield the manifest and the boundary record of an index build; `notes` is what its preflight only reports.
 
     Every cell of the build brings them; the ledger compares, so two workers that build different indexes are found out.
     """
     yield manifest_record(world, build, phase)
     key = build_key(world.plan_digest, build.arm.name, phase, BOUNDARY)
-    yield ResultEntry(key, BOUNDARY, boundary_payload(build))
+    yield ResultEntry(key, BOUNDARY, {**boundary_payload(world.prepared, build), "notes": list(notes)})
 
 
 def manifest_record(world: World, build: IndexBuild, phase: int) -> ResultEntry:
@@ -37,23 +37,18 @@ def manifest_record(world: World, build: IndexBuild, phase: int) -> ResultEntry:
     Every cell brings that of the baseline's first build beside its own, so that two workers with different tokenizer
     files or packages are found out even where they never compute the same build.
     """
-    manifest = {name: value for name, value in build.manifest.items() if name != "documents"}
     key = build_key(world.plan_digest, build.arm.name, phase, MANIFEST)
-    return ResultEntry(key, MANIFEST, {"build": build.digest, **manifest})
+    return ResultEntry(key, MANIFEST, {"build": build.digest, **build.manifest})
 
 
 def cell_records(world: World, cell: Cell, block: BlockResult | OracleResult) -> Iterator[ResultEntry]:
-    """Yield the retrieval, budget, answer and citation records of a cell, per view where there are views, and the
-    outcomes."""
+    """Yield the retrieval, budget, answer and citation records of a cell (the last two per view), and its outcomes."""
     for kind, payload in block.payloads:
         yield ResultEntry(_key(world, cell, kind, str(payload.get("view", ""))), kind, payload)
-    for view, outcomes in block.outcomes.items():
-        yield _outcome_record(world, cell, view, outcomes)
+    yield _outcome_record(world, cell, block.columns)
 
 
-def failure_records(
-    world: World, cell: Cell, questions: Sequence[FrozenQuestion]
-) -> tuple[list[ResultEntry], dict[str, list[QuestionOutcome]]]:
+def failure_records(world: World, cell: Cell, questions: Sequence[FrozenQuestion]) -> list[ResultEntry]:
     """Return the labelled failure of a cell: one failure record, and a failed outcome of every question in every
     view."""
     failed = [QuestionOutcome(one.question_id, failed=INFRASTRUCTURE) for one in questions]
@@ -70,19 +65,18 @@ def failure_records(
             "questions": [one.question_id for one in questions],
         },
     )
-    return [record, *(_outcome_record(world, cell, view, failed) for view in outcomes)], outcomes
+    return [record, _outcome_record(world, cell, columns_of(outcomes))]
 
 
-def _outcome_record(world: World, cell: Cell, view: str, outcomes: Sequence[QuestionOutcome]) -> ResultEntry:
+def _outcome_record(world: World, cell: Cell, columns: OutcomeColumns) -> ResultEntry:
     payload = {
         "arm": cell.arm,
         "phase": cell.phase,
         "block": cell.block,
         "repeat": cell.repeat,
-        "view": view,
-        "outcomes": outcomes_payload(outcomes),
+        "outcomes": outcomes_payload(columns),
     }
-    return ResultEntry(_key(world, cell, OUTCOME, view), OUTCOME, payload)
+    return ResultEntry(_key(world, cell, OUTCOME), OUTCOME, payload)
 
 
 def _key(world: World, cell: Cell, kind: str, part: str = "") -> str:

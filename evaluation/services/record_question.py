@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evaluation.domain.payloads import query_payload, source_payload, support_payload
+from evaluation.domain.study_payloads import query_payload, source_payload, support_payload
 from evaluation.services.frozen_world import World
 from evaluation.services.result_keys import QUERY, SOURCE, SUPPORT, study_key
 from ledger.services import ResultEntry

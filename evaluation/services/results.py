@@ -13,7 +13,7 @@ from django.db import transaction
 from evaluation.domain.decision import decision_payload
 from evaluation.models import Sweep, SweepReport
 from evaluation.services.decide_release import decision_of
-from evaluation.services.outcome_table import OutcomeTable, Progress, table_of_summaries
+from evaluation.services.outcome_table import OutcomeTable, Progress, table_of_results
 from evaluation.services.problems import NotSealed
 from evaluation.services.result_figures import arm_rows, figure_rows, oracle_rows, targeted_rows
 from evaluation.services.result_pairs import pair_rows
@@ -65,7 +65,7 @@ def sweep_results(sweep: Sweep, *, progress: Progress = lambda done, of: None) -
     kept = SweepReport.objects.filter(sweep=sweep, recipe=recipe).first()
     if kept is not None:
         return SweepResults(json.loads(zlib.decompress(kept.body)))
-    results = compute_results(sweep, table_of_summaries(sweep), progress=progress)
+    results = compute_results(sweep, table_of_results(sweep), progress=progress)
     body = zlib.compress(report_body(results))
     with transaction.atomic():
         SweepReport.objects.update_or_create(sweep=sweep, defaults={"recipe": recipe, "body": body})

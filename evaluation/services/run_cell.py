@@ -5,14 +5,15 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
+from dataclasses import dataclass
 
 from evaluation.domain.cell import run_block
 from evaluation.domain.chunks import ChunkingRefused
 from evaluation.domain.index_build import build_index, preflight
 from evaluation.domain.oracle import OracleResult, run_oracle
 from evaluation.domain.pipeline import BlockResult, IndexBuild
+from evaluation.domain.stage_protocols import RetrievalIndex
 from evaluation.models import Cell
-from evaluation.services.answer_tokens import output_tokens, prompt_tokens
 from evaluation.services.arm_phases import CONTROL, arm_phases
 from evaluation.services.finish_cell import CellResult
 from evaluation.services.frozen_world import World, load_world
@@ -26,6 +27,8 @@ from evaluation.services.pipeline_of import (
 from evaluation.services.population import block_of
 from evaluation.services.record_cell import build_records, cell_records, manifest_record
 from evaluation.services.report_attempt import Measured
+from evaluation.services.result_keys import ANSWER
+from evaluation.services.result_keys import ORACLE as ORACLE_RECORD
 
 
 class CellRefused(Exception):
@@ -33,10 +36,20 @@ class CellRefused(Exception):
     that are not the sources' text."""
 
 
+@dataclass(frozen=True)
+class Indexed:
+    """An index build with the retriever's index of it; `notes` is what the preflight only reports."""
+
+    build: IndexBuild
+    index: RetrievalIndex
+    notes: tuple[str, ...]
+
+
 #: Index builds kept per process. Cells come in random order, so a build is met again only after a while; the baseline's
 #: first build is looked at before every cell.
 _KEPT_BUILDS = 12
 _builds: OrderedDict[tuple[str, str, str, int], IndexBuild] = OrderedDict()
+_indexed: OrderedDict[tuple[str, str, str, int], Indexed] = OrderedDict()
 _lock = threading.Lock()
 
 
@@ -48,49 +61,74 @@ def run_cell(cell_id: int) -> CellResult:
     """
     cell = Cell.objects.select_related("sweep__plan__fixture_set").get(pk=cell_id)
     world = load_world(cell.sweep.plan)
-    settings, steps = pipeline_settings(world.plan), policies_of(world.plan)
-    beside = Cell.objects.filter(state=Cell.State.CLAIMED).exclude(pk=cell_id).count()
     questions = block_of(world.asked, cell.block, cell.sweep.block_size)
     phase, reference = _reference(world)
     shared = manifest_record(world, reference, phase)
+    arm = world.plan.baseline if cell.arm == ORACLE else world.plan.arm(cell.arm)
+    settings, steps = pipeline_settings(world.plan, arm), policies_of(world.plan, arm)
+    beside = Cell.objects.filter(state=Cell.State.CLAIMED).exclude(pk=cell_id).count()
     began = time.perf_counter_ns()
+    found: BlockResult | OracleResult
     if cell.arm == ORACLE:
-        found = run_oracle(world.prepared, questions, settings, steps, diagnostic_ceiling(world.plan))
-        measured = _measured(world, found, 0, began, cold=False, beside=beside)
-        return CellResult([shared, *cell_records(world, cell, found)], found.outcomes, measured)
-    cold = (world.fixture_set_digest, world.plan_digest, cell.arm, cell.phase) not in _builds
-    build = index_build(world, cell.arm, cell.phase)
+        ceiling = diagnostic_ceiling(world.plan)
+        found = run_oracle(world.prepared, questions, settings, steps, ceiling, world.packer)
+        return CellResult(
+            [shared, *cell_records(world, cell, found)], _measured(world, found, 0, began, cold=False, beside=beside)
+        )
+    cold = not _is_indexed(world, cell.arm, cell.phase)
+    indexed = index_of(world, cell.arm, cell.phase)
     index_us, began = _microseconds(began) if cold else 0, time.perf_counter_ns()
-    problems = preflight([reference, build])
-    if problems:
-        raise CellRefused("The preflight found: " + "; ".join(problems))
-    block = run_block(world.prepared, build, questions, settings, steps, world.packer)
-    measured = _measured(world, block, index_us, began, cold=cold, beside=beside)
-    records = [shared, *build_records(world, build, cell.phase), *cell_records(world, cell, block)]
-    return CellResult(records, block.outcomes, measured)
+    found = run_block(world.prepared, indexed.build, questions, settings, steps, world.packer, indexed.index)
+    measured = _measured(world, found, index_us, began, cold=cold, beside=beside)
+    records = [shared, *build_records(world, indexed.build, cell.phase, indexed.notes)]
+    return CellResult([*records, *cell_records(world, cell, found)], measured)
 
 
 def _measured(
     world: World, found: BlockResult | OracleResult, index_us: int, began: int, *, cold: bool, beside: int
 ) -> Measured:
+    """What the try measured of itself, for its report."""
+    texts = [text.encode() for kind, row in found.payloads if kind in {ANSWER, ORACLE_RECORD} for text in row["text"]]
     return Measured(
         index_us,
         _microseconds(began),
-        len(next(iter(found.outcomes.values()))),
+        len(found.columns.questions),
         cold=cold,
         beside=beside,
-        input_tokens=prompt_tokens(found.outcomes) if world.plan.generation.answers else 0,
-        output_tokens=output_tokens(found.payloads, world.prepared.tokenizer),
+        input_tokens=sum(int(view.numbers["rendered_tokens"].sum()) for view in found.columns.views.values()),
+        output_tokens=sum(world.prepared.tokenizer.count_many(texts)),
     )
 
 
-def _microseconds(began: int) -> int:
-    return (time.perf_counter_ns() - began) // 1000
+def index_of(world: World, arm: str, phase: int) -> Indexed:
+    """Return the build of one (arm, phase) and its retriever's index, from this process's cache or made anew.
+
+    Raises CellRefused when the preflight finds that it cannot be compared with the baseline's.
+    """
+    key = _key(world, arm, phase)
+    with _lock:
+        if key in _indexed:
+            _indexed.move_to_end(key)
+            return _indexed[key]
+    build = index_build(world, arm, phase)
+    found = preflight([_reference(world)[1], build])
+    if found.problems:
+        raise CellRefused("The preflight found: " + "; ".join(found.problems))
+    steps = policies_of(world.plan, world.plan.arm(arm))
+    indexed = Indexed(build, steps.retriever.index(world.prepared, build), found.notes)
+    with _lock:
+        _indexed[key] = indexed
+        while len(_indexed) > _KEPT_BUILDS:
+            _indexed.popitem(last=False)
+    return indexed
 
 
 def index_build(world: World, arm: str, phase: int) -> IndexBuild:
-    """Return the index build of one (arm, phase) of the world's plan, from this process's small cache or built anew."""
-    key = (world.fixture_set_digest, world.plan_digest, arm, phase)
+    """Return the index build of one (arm, phase) of the world's plan, from this process's small cache or built anew.
+
+    Raises CellRefused for foreign chunks that are not the sources' text.
+    """
+    key = _key(world, arm, phase)
     with _lock:
         if key in _builds:
             _builds.move_to_end(key)
@@ -106,8 +144,21 @@ def index_build(world: World, arm: str, phase: int) -> IndexBuild:
     return build
 
 
+def _is_indexed(world: World, arm: str, phase: int) -> bool:
+    with _lock:
+        return _key(world, arm, phase) in _indexed
+
+
+def _key(world: World, arm: str, phase: int) -> tuple[str, str, str, int]:
+    return world.fixture_set_digest, world.plan_digest, arm, phase
+
+
 def _reference(world: World) -> tuple[int, IndexBuild]:
     """Return the baseline's first phase and its build, which every cell is compared with."""
     baseline = arm_settings(world.plan.baseline)
     first = arm_phases(world.plan, baseline, world.prepared, world.questions).runs[0]
     return first, index_build(world, baseline.name, first)
+
+
+def _microseconds(began: int) -> int:
+    return (time.perf_counter_ns() - began) // 1000

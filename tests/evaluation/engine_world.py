@@ -13,10 +13,12 @@ from tokenizers import models, normalizers, pre_tokenizers
 
 from annotate.domain.vocabulary import DependencyType, Partition, Sample, Segment, SpanLabel
 from evaluation.domain.analysis import Analyser
+from evaluation.domain.bm25 import Bm25
 from evaluation.domain.cell import prepare_corpus
 from evaluation.domain.frozen import Document, FrozenQuestion, Interval, SupportSpan
-from evaluation.domain.pipeline import PipelineSettings, PreparedCorpus
+from evaluation.domain.pipeline import PipelineSettings, Policies, PreparedCorpus
 from evaluation.domain.plan import Budget, Retrieval
+from evaluation.domain.retrieval.lexical import Bm25Retriever
 from evaluation.plugins.tokenizers import HuggingFaceTokenizer, load_tokenizer
 
 DAY = date(2026, 6, 1)
@@ -70,6 +72,11 @@ def settings(**fields: Any) -> PipelineSettings:
         where = budget if name in Budget.__dataclass_fields__ else retrieval
         (where if name in Budget.__dataclass_fields__ or name in Retrieval.__dataclass_fields__ else rest)[name] = value
     return PipelineSettings(Budget(**budget), Retrieval(**retrieval), **rest)
+
+
+def policies(**steps: Any) -> Policies:
+    """BM25 with its usual parameters, and the steps given."""
+    return Policies(**{"retriever": Bm25Retriever(Bm25())} | steps)
 
 
 def corpus(*documents: Document, analyser: Analyser | None = None) -> PreparedCorpus:

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from evaluation.domain.boundary import boundary_documents
 from evaluation.domain.chunks import ChunkingRefused
 from evaluation.domain.frozen import Document
 from evaluation.domain.index_build import build_index, preflight
@@ -83,11 +84,11 @@ def test_sound_dump_is_an_arm_like_any_other(tmp_path: Path, name: str) -> None:
     made = MAKE(arm(dumped(tmp_path / name, ROWS), POINTS))
     prepared = corpus(*DOCUMENTS)
     build = build_index(prepared, ArmSettings("dump", made), None)
-    assert preflight([build_index(prepared, ArmSettings("ours", TokenWindow(8)), 8), build]) == []
+    assert preflight([build_index(prepared, ArmSettings("ours", TokenWindow(8)), 8), build]).problems == ()
     assert build.chunks.start.tolist() == [0, 0, 17, 34]
     assert build.manifest["segmenter"]["rows"] == 4
     assert str(tmp_path) not in json.dumps(build.manifest)
-    assert all(entry["remarks"] == {} for entry in build.manifest["documents"])
+    assert all(entry["remarks"] == {} for entry in boundary_documents(prepared, build.chunks))
 
 
 def nested(row: dict[str, Any], under: str, own_id: str = "id") -> dict[str, Any]:
@@ -291,11 +292,12 @@ def test_unknown_missing_and_doubled_documents_are_named_with_their_line(tmp_pat
 
 def test_document_without_chunks_may_be_reported_instead(tmp_path: Path) -> None:
     made = MAKE(arm(dumped(tmp_path / "d.jsonl", ROWS[:3]), POINTS, Uncovered.REPORT))
-    build = build_index(corpus(*DOCUMENTS), ArmSettings("dump", made), None)
-    entries = {entry["document"]: entry for entry in build.manifest["documents"]}
+    prepared = corpus(*DOCUMENTS)
+    build = build_index(prepared, ArmSettings("dump", made), None)
+    entries = {entry["document"]: entry for entry in boundary_documents(prepared, build.chunks)}
     assert entries["notice.md"]["uncovered"] == [[0, len(NOTICE)]]
     assert entries["notice.md"]["remarks"] == {"bytes in no chunk": len(NOTICE)}
-    assert preflight([build]) == []
+    assert preflight([build]).problems == ()
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from tokenizers import Tokenizer as Backend
 from tokenizers import models, normalizers, pre_tokenizers
 
+from evaluation.domain.boundary import boundary_documents
 from evaluation.domain.chunks import ChunkingRefused, ChunkTable
 from evaluation.domain.index_build import build_index, preflight
 from evaluation.domain.phases import PhaseError
@@ -96,13 +98,13 @@ def test_a_foreign_arm_is_built_compared_and_recorded_like_any_other() -> None:
     options = {"chunk_size": 40, "chunk_overlap": 10, **MEASURED}
     made = make("langchain", f"{LANGCHAIN}:RecursiveCharacterTextSplitter", options)
     foreign = build_index(prepared, ArmSettings("foreign", made), None)
-    assert preflight([build_index(prepared, ArmSettings("ours", TokenWindow(40)), 40), foreign]) == []
+    assert preflight([build_index(prepared, ArmSettings("ours", TokenWindow(40)), 40), foreign]).problems == ()
     described = foreign.manifest["segmenter"]
     assert described["package"].startswith("langchain-text-splitters 1.")
     assert len(described["class_digest"]) == 64
     assert described["measure_digest"] == TOKENIZER.digest
     assert json.loads(described["options"]) == {"chunk_size": 40, "chunk_overlap": 10}
-    gaps = [tuple(gap) for entry in foreign.manifest["documents"] for gap in entry["uncovered"]]
+    gaps = [tuple(gap) for entry in boundary_documents(prepared, foreign.chunks) for gap in entry["uncovered"]]
     assert gaps
     assert foreign.words.length.sum() > 0
 
@@ -113,9 +115,12 @@ def test_undeclared_gap_still_fails_the_preflight() -> None:
         "langchain", f"{LANGCHAIN}:CharacterTextSplitter", {"chunk_size": 20, "chunk_overlap": 0, "separator": "\n"}
     )
     build = build_index(prepared, ArmSettings("foreign", made), None)
-    assert build.manifest["documents"][0]["uncovered"]
-    build.manifest["documents"][0]["uncovered"] = []
-    assert "are in no chunk" in preflight([build])[0]
+    (table,) = build.chunks.tables
+    assert table.uncovered is not None
+    assert preflight([build]).problems == ()
+    holed = replace(table, uncovered=None, core_start=table.core_start[1:], start=table.starts[1:], end=table.end[1:])
+    silent = replace(build, chunks=replace(build.chunks, tables=(holed,)))
+    assert "are in no chunk" in preflight([silent]).problems[0]
 
 
 @pytest.mark.usefixtures("own")

@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
+from datetime import date
+from typing import Any
 
+import numpy as np
 import pytest
 
 from annotate.domain.vocabulary import DependencyType, SpanLabel
+from evaluation.domain.boundary import recorded_cuts
 from evaluation.domain.cell import build_index, preflight, prepare_corpus, run_block
-from evaluation.domain.chunk_id import chunk_id, chunk_ids, corpus_digest
-from evaluation.domain.index_build import CorpusError
-from evaluation.domain.measure import prompt_head
+from evaluation.domain.chunk_id import chunk_id, chunk_ids, chunks_digest, corpus_digest
+from evaluation.domain.index_build import CorpusError, Preflight
 from evaluation.domain.oracle import run_oracle
 from evaluation.domain.outcomes import AnswerClass, Stage
 from evaluation.domain.packing import Packer
-from evaluation.domain.payloads import boundary_payload, query_payload, source_payload, support_payload
+from evaluation.domain.payloads import boundary_payload
 from evaluation.domain.phases import PhaseError
 from evaluation.domain.pipeline import ArmSettings, IndexBuild, Policies, PreparedCorpus
-from evaluation.domain.plan_words import Overflow, TopKUnit
+from evaluation.domain.plan_words import Counting, Overflow, TopKUnit
+from evaluation.domain.recorded import RecordedChunks, budget_view, recorded_hits, recorded_refusals, recorded_units
+from evaluation.domain.rendering import prompt_head
 from evaluation.domain.segmenters.token_window import TokenWindow
+from evaluation.domain.study_payloads import query_payload, source_payload, support_payload
 from evaluation.plugins.extractive import Extractive
 from evaluation.plugins.tokenizers import load_tokenizer
 from ledger.domain.canonical import canonical_bytes
-from tests.evaluation.engine_world import Analyser, corpus, document, question, settings, span
+from tests.evaluation.engine_world import Analyser, corpus, document, policies, question, settings, span
 
 RULE = "Requests may be retained for 30 days."
 QUALIFIER = "This limit is 7 days for requests marked temporary."
@@ -53,7 +59,7 @@ def arm(capacity: int = 24, overlap: int = 0) -> ArmSettings:
 
 
 def extractive(threshold: str = "0.3") -> Policies:
-    return Policies(generator=Extractive(Analyser(), threshold=threshold))
+    return policies(generator=Extractive(Analyser(), threshold=threshold))
 
 
 def test_result_of_a_question_does_not_depend_on_its_block(prepared: PreparedCorpus) -> None:
@@ -64,7 +70,7 @@ def test_result_of_a_question_does_not_depend_on_its_block(prepared: PreparedCor
         alone = run_block(prepared, build, [one], settings(), extractive(), shared)
         for view, outcomes in together.outcomes.items():
             assert alone.outcomes[view] == (outcomes[i],)
-            assert alone.evidence[view] == (together.evidence[view][i],)
+            assert tuple(alone.evidence[view]) == (together.evidence[view][i],)
     backwards = run_block(prepared, build, ASKED[::-1], settings(), extractive())
     assert {v: o[::-1] for v, o in backwards.outcomes.items()} == dict(together.outcomes)
 
@@ -74,7 +80,7 @@ def test_payloads_are_canonical_and_equal_from_a_fresh_corpus(prepared: Prepared
         build = build_index(world, arm(24, 8), 5)
         result = run_block(world, build, ASKED, settings(), extractive())
         oracle = run_oracle(world, ASKED, settings(), extractive(), 400)
-        rows = [*result.payloads, *oracle.payloads, ("boundary", boundary_payload(build))]
+        rows = [*result.payloads, *oracle.payloads, ("boundary", boundary_payload(world, build))]
         rows += [("query", query_payload(q)) for q in ASKED] + [("support", support_payload(q)) for q in ASKED]
         rows += [("source", source_payload(d)) for d in world.documents]
         return canonical_bytes([[kind, payload] for kind, payload in rows])
@@ -88,36 +94,63 @@ def test_records_come_in_one_order_for_every_view(prepared: PreparedCorpus) -> N
     result = run_block(
         prepared, build_index(prepared, arm(), 1), ASKED, settings(evidence_tokens=(60, 120)), extractive()
     )
+    views = ("budget:60", "budget:120", "top-k:3")
     assert [(kind, payload.get("view", "")) for kind, payload in result.payloads] == [
         ("retrieval", ""),
-        *((kind, view) for view in ("budget:60", "budget:120", "top-k:3") for kind in ("budget", "answer", "citation")),
+        ("budget", ""),
+        *((kind, view) for view in views for kind in ("answer", "citation")),
     ]
-    without = run_block(prepared, build_index(prepared, arm(), 1), ASKED, settings(), Policies())
-    assert [kind for kind, _ in without.payloads] == ["retrieval", "budget", "budget"]
+    assert tuple(result.columns.views) == views
+    without = run_block(prepared, build_index(prepared, arm(), 1), ASKED, settings(), policies())
+    assert [kind for kind, _ in without.payloads] == ["retrieval", "budget"]
     assert without.outcomes["budget:120"][0].answer_class is AnswerClass.NONE
 
 
-def test_literal_evidence_is_rebuilt_from_the_records(prepared: PreparedCorpus) -> None:
+@pytest.mark.parametrize("counting", list(Counting))
+@pytest.mark.parametrize("overflow", list(Overflow))
+def test_literal_evidence_is_rebuilt_from_the_records(
+    prepared: PreparedCorpus, overflow: Overflow, counting: Counting
+) -> None:
     build = build_index(prepared, arm(30, 10), 3)
-    config = settings(overflow=Overflow.TRUNCATE)
+    config = settings(overflow=overflow, counting=counting, evidence_tokens=(70, 120), record_depth=2)
     result = run_block(prepared, build, ASKED, config, extractive())
-    boundary = boundary_payload(build)
-    contents = {d["version"]: d for d in boundary["documents"]}
-    texts = [next(doc.content for doc in (POLICY, OTHER) if doc.digest == version) for version in contents]
-    flat = [(i, *pair) for i, d in enumerate(boundary["documents"]) for pair in d["chunks"]]
-    hits = dict(result.payloads)["retrieval"]["hits"]
-    for kind, record in result.payloads:
-        if kind != "budget":
-            continue
-        for i, units in enumerate(record["units"]):
-            parts = []
-            for number, (doc, start, end, rank, *_) in enumerate(units, 1):
-                label = record["label_format"].format(rank=number)
-                parts.append(label.encode() + texts[doc][start:end] + record["separator"].encode())
-                assert flat[hits[i][rank - 1]][:2] == (doc, start)
-            prompt = prompt_head(config, ASKED[i]) + b"".join(parts)
-            assert hashlib.sha256(prompt).hexdigest() == record["prompts"][i]
-            assert prepared.tokenizer.count(prompt) == record["prompt_tokens"][i]
+    rows = dict(result.payloads)
+    chunks = RecordedChunks(boundary_payload(prepared, build))
+    rendering = Packer(prepared, config.budget).rendering
+    for view, evidence in result.evidence.items():
+        shown = budget_view(rows["budget"], view)
+        answers = next(row for kind, row in result.payloads if kind == "answer" and row["view"] == view)
+        for i, packed in enumerate(evidence):
+            units = recorded_units(chunks, rows["retrieval"], shown, i)
+            assert [(u.document, u.start, u.end, u.rank) for u in units] == [
+                (u.document, u.start, u.end, u.rank) for u in packed.units
+            ]
+            texts = [
+                rendering.label(u.document, u.number)
+                + prepared.documents[u.document].content[u.start : u.end]
+                + config.budget.separator.encode()
+                for u in units
+            ]
+            prompt = prompt_head(config, ASKED[i]) + b"".join(texts)
+            assert hashlib.sha256(prompt).hexdigest() == answers["prompts"][i]
+            assert prepared.tokenizer.count(prompt) == answers["rendered_tokens"][i]
+            assert recorded_refusals(rows["retrieval"], shown, i) == dict(packed.refused)
+
+
+def test_recorded_hits_are_the_first_ranks_with_their_scores(prepared: PreparedCorpus) -> None:
+    build = build_index(prepared, arm(30, 10), 3)
+    config = settings(record_depth=3)
+    rows = dict(run_block(prepared, build, ASKED, config, policies()).payloads)
+    chunks = RecordedChunks(boundary_payload(prepared, build))
+    block = Packer(prepared, config.budget).ready(ASKED, config).block
+    queries = block.queries(prepared, build.chunks, config.retrieval.filters)
+    ranked = policies().retriever.index(prepared, build).search(queries, config.retrieval.candidates)
+    for i in range(len(ASKED)):
+        hits = recorded_hits(chunks, rows["retrieval"], i)
+        assert [hit.score for hit in hits] == ranked.score[i, : len(hits)].tolist()
+        places = [(int(build.chunks.document[c]), int(build.chunks.start[c])) for c in ranked.chunk[i, : len(hits)]]
+        assert [(hit.document, hit.start) for hit in hits] == places
+        assert len(hits) == min(3, int(ranked.count[i]))
 
 
 def test_cut_between_rule_and_qualifier_turns_the_answer_into_a_condition_error(prepared: PreparedCorpus) -> None:
@@ -163,7 +196,7 @@ def test_unanswerable_question_has_no_support_and_no_stage_of_loss(prepared: Pre
 
 def test_set_too_large_for_the_ceiling_is_infeasible_and_stays_a_miss(prepared: PreparedCorpus) -> None:
     config = settings(evidence_tokens=(12, 200), top_k=99)
-    result = run_block(prepared, build_index(prepared, arm(), 2), ASKED[:1], config, Policies())
+    result = run_block(prepared, build_index(prepared, arm(), 2), ASKED[:1], config, policies())
     tight, wide, top = (result.outcomes[view][0] for view in ("budget:12", "budget:200", "top-k:99"))
     assert (tight.feasible, tight.complete[Stage.PACKED]) == (False, False)
     assert wide.feasible
@@ -173,14 +206,14 @@ def test_set_too_large_for_the_ceiling_is_infeasible_and_stays_a_miss(prepared: 
 @pytest.mark.parametrize("unit", list(TopKUnit))
 def test_k_counts_the_declared_unit(prepared: PreparedCorpus, unit: TopKUnit) -> None:
     config = settings(top_k=2, top_k_unit=unit)
-    result = run_block(prepared, build_index(prepared, arm(), 2), ASKED[:1], config, Policies())
+    result = run_block(prepared, build_index(prepared, arm(), 2), ASKED[:1], config, policies())
     assert len(result.evidence["top-k:2"][0].units) == 2
-    record = [payload for kind, payload in result.payloads if kind == "budget"][-1]
+    record = dict(result.payloads)["budget"]["views"][-1]
     assert (record["k"], record["k_unit"], record["ceiling"]) == (2, str(unit), 0)
     # The budget view of the same run is not cut at k.
     assert (
         result.outcomes["budget:120"][0]
-        == run_block(prepared, build_index(prepared, arm(), 2), ASKED[:1], settings(), Policies()).outcomes[
+        == run_block(prepared, build_index(prepared, arm(), 2), ASKED[:1], settings(), policies()).outcomes[
             "budget:120"
         ][0]
     )
@@ -220,9 +253,13 @@ def test_manifest_pins_and_names_what_the_build_depends_on(prepared: PreparedCor
     assert set(manifest["packages"]) == {"numpy", "scipy", "tokenizers"}
     assert manifest["floating"] == []
     assert manifest["segmenter"]["tails"] == "keep"
-    assert manifest["source_tokens"] == sum(d["tokens"] for d in manifest["documents"])
-    assert manifest["documents"][0]["cut_tokens"][0] == 5
-    assert manifest["chunk_count"] == sum(len(d["chunks"]) for d in manifest["documents"])
+    documents = boundary_payload(prepared, build)["documents"]
+    assert manifest["source_tokens"] == sum(d["tokens"] for d in documents)
+    assert documents[0]["cut_tokens"][0] == 5
+    assert manifest["chunk_count"] == sum(len(d["starts"]) for d in documents)
+    assert manifest["cuts"] == sum(len(d["cuts"]) for d in documents)
+    for entry, table in zip(documents, build.chunks.tables, strict=True):
+        assert recorded_cuts(entry).tolist() == table.cut_bytes.tolist()
 
 
 def test_chunk_ids_hash_place_and_version_never_text_alone() -> None:
@@ -233,6 +270,10 @@ def test_chunk_ids_hash_place_and_version_never_text_alone() -> None:
     ids = chunk_ids(world.digest, world.documents, build.chunks, "t1")
     assert len(set(ids)) == len(ids)
     assert not set(ids) & set(chunk_ids(world.digest, world.documents, build.chunks, "t2"))
+    # The digest of all chunks is equal exactly when every id is.
+    assert chunks_digest(world.digest, world.documents, build.chunks, "t1") != chunks_digest(
+        world.digest, world.documents, build.chunks, "t2"
+    )
     # A phase that gives the same chunk gives the same id, so caches may share it.
     assert build.digest == build_index(world, arm(8), 8).digest
     assert build.digest != build_index(world, arm(8), 7).digest
@@ -245,16 +286,53 @@ def test_corpus_digest_sees_labels_and_dates_and_not_the_order() -> None:
 
 def test_preflight_finds_missing_extra_and_uncovered_documents(prepared: PreparedCorpus) -> None:
     whole = build_index(prepared, arm(), 3)
-    assert preflight([whole, build_index(prepared, arm(24, 8), 2)]) == []
+    assert preflight([whole, build_index(prepared, arm(24, 8), 2)]) == Preflight(())
     fewer = build_index(corpus(POLICY), arm(), 3)
-    assert any("is missing" in problem for problem in preflight([whole, fewer]))
-    assert any("is extra" in problem for problem in preflight([fewer, whole]))
-    relabelled = build_index(corpus(POLICY, replace(OTHER, access_labels=frozenset({"x"}))), arm(), 3)
-    assert any("dates or labels" in problem for problem in preflight([whole, relabelled]))
-    first = whole.chunks.tables[0]
-    holed = replace(first, core_start=first.core_start[1:], end=first.end[1:])
-    broken: IndexBuild = replace(whole, chunks=replace(whole.chunks, tables=(holed, *whole.chunks.tables[1:])))
-    assert any("are in no chunk" in problem for problem in preflight([whole, broken]))
+    assert any("is missing" in problem for problem in preflight([whole, fewer]).problems)
+    assert any("is extra" in problem for problem in preflight([fewer, whole]).problems)
+    assert preflight([]).problems
+    broken = without_first_chunk(whole)
+    assert any("are in no chunk" in problem for problem in preflight([whole, broken]).problems)
+    # A foreign arm whose plan says that gaps are only reported declares them.
+    table = broken.chunks.tables[0]
+    declaring = replace(table, uncovered=np.array([[0, int(table.starts[0])]]))
+    tables = (declaring, *broken.chunks.tables[1:])
+    reported = preflight([whole, replace(broken, chunks=replace(broken.chunks, tables=tables))])
+    assert not reported.problems
+    assert any("are in no chunk" in note for note in reported.notes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"access_labels": frozenset({"x"})}, "access “x” stands on 1 documents, in arm windows on 0"),
+        ({"locale": "de"}, "locale “de” stands on 1 documents"),
+        ({"effective_to": date(2027, 1, 1)}, "validity “… to 2027-01-01” stands on 1 documents"),
+    ],
+)
+def test_preflight_names_metadata_that_is_distributed_otherwise(
+    prepared: PreparedCorpus, changes: dict[str, Any], said: str
+) -> None:
+    whole, changed = (build_index(world, arm(), 3) for world in (prepared, corpus(POLICY, replace(OTHER, **changes))))
+    problems = preflight([whole, changed]).problems
+    assert any(said in problem for problem in problems)
+    assert any("dates or labels differ" in problem for problem in problems)
+
+
+def test_preflight_only_reports_white_space_in_no_chunk() -> None:
+    world = corpus(document("d", "   \n\n" + "Some words follow the blanks. " * 3))
+    whole = build_index(world, arm(2), 1)
+    bare = without_first_chunk(whole)
+    start, end = 0, int(bare.chunks.tables[0].starts[0])
+    assert not world.documents[0].content[start:end].strip()
+    found = preflight([whole, bare])
+    assert (found.problems, len(found.notes)) == ((), 1)
+
+
+def without_first_chunk(build: IndexBuild) -> IndexBuild:
+    table = build.chunks.tables[0]
+    holed = replace(table, core_start=table.core_start[1:], end=table.end[1:])
+    return replace(build, chunks=replace(build.chunks, tables=(holed, *build.chunks.tables[1:])))
 
 
 def test_documents_that_cannot_be_a_corpus_are_refused() -> None:

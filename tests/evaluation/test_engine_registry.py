@@ -9,6 +9,7 @@ import pytest
 from evaluation.domain.bm25 import Bm25
 from evaluation.domain.plan import Arm, Generation, Retrieval
 from evaluation.domain.plan_words import ArmRole, Tails
+from evaluation.domain.retrieval.lexical import Bm25Retriever
 from evaluation.domain.segmenters.token_window import SegmenterConfigError, TokenWindow
 from evaluation.plugins.registry import GROUP, SHIPPED, Kind, Plugin, PluginError, build_registry
 from tests.evaluation.engine_world import Analyser
@@ -37,7 +38,9 @@ def test_shipped_plugins_build_from_the_parts_of_a_plan() -> None:
     registry = build_registry(offered=())
     arm = Arm("a", ArmRole.BASELINE, "token-window", 256, 64, Tails.DROP)
     assert registry.get(Kind.SEGMENTER, "token-window").make(arm) == TokenWindow(256, 64, "drop")
-    assert registry.get(Kind.RETRIEVER, "bm25").make(Retrieval("bm25", 50, k1="0.9", b="0.4")) == Bm25(0.9, 0.4)
+    assert registry.get(Kind.RETRIEVER, "bm25").make(
+        Retrieval("bm25", 50, k1="0.9", b="0.4"), Analyser()
+    ) == Bm25Retriever(Bm25(0.9, 0.4))
     generator = registry.get(Kind.GENERATOR, "extractive").make(Generation("extractive", "0.25"), Analyser())
     assert (generator.name, generator.threshold) == ("extractive", "0.25")
     assert registry.get(Kind.GENERATOR, "none").make(Generation("none"), Analyser()) is None

@@ -10,8 +10,7 @@ import pytest
 from django.db import connection
 from django.db.models.functions import Now
 
-from evaluation.domain.outcomes import QuestionOutcome, Stage
-from evaluation.models import Attempt, Cell, CellSummary, Sweep
+from evaluation.models import Attempt, Cell, Sweep
 from evaluation.services.claim import Lease, claim, give_back, renew
 from evaluation.services.finish_cell import CellResult, finish_cell
 from ledger.models import Record, Result
@@ -23,8 +22,7 @@ in_threads = pytest.mark.django_db(transaction=True)
 
 
 def some_result(word: str = "same") -> CellResult:
-    outcome = QuestionOutcome("q1", complete={Stage.PACKED: True})
-    return CellResult([ResultEntry("k", "answer", {"word": word})], {"budget:9": [outcome]})
+    return CellResult([ResultEntry("k", "answer", {"word": word})])
 
 
 def let_lease_run_out(lease: Lease) -> None:
@@ -127,7 +125,7 @@ def test_renewal_of_a_lost_lease_says_so() -> None:
     assert not renew(lease)
 
 
-def test_finish_writes_results_summary_report_and_state() -> None:
+def test_finish_writes_results_report_and_state() -> None:
     sweep = bare_sweep(1)
     lease = claim("w")
     assert lease is not None
@@ -135,7 +133,6 @@ def test_finish_writes_results_summary_report_and_state() -> None:
     cell = Cell.objects.get()
     assert (cell.state, cell.lease_until) == (Cell.State.DONE, None)
     assert outcomes() == [Attempt.Outcome.DONE]
-    assert CellSummary.objects.get().view == "budget:9"
     assert Result.objects.get().scope == sweep.scope
     assert Record.objects.filter(kind="cell.attempt", scope=sweep.scope).count() == 1
 
@@ -148,7 +145,7 @@ def test_zombie_writes_nothing_but_its_own_report() -> None:
     heir = claim("heir")
     assert heir is not None
     assert not finish_cell(zombie, some_result("zombie"))
-    assert Result.objects.count() == CellSummary.objects.count() == 0
+    assert Result.objects.count() == 0
     assert Cell.objects.get().state == Cell.State.CLAIMED
     assert finish_cell(heir, some_result("heir"))
     assert Result.objects.get().value == {"word": "heir"}
@@ -191,11 +188,11 @@ def test_finish_that_breaks_half_way_leaves_the_cell_claimed() -> None:
     bare_sweep(1)
     lease = claim("w")
     assert lease is not None
-    broken = CellResult([ResultEntry("k", "answer", {"score": 0.5})], {"budget:9": []})
+    broken = CellResult([ResultEntry("k", "answer", {"score": 0.5})])
     with pytest.raises(ValueError, match="float"):
         finish_cell(lease, broken)
     assert Cell.objects.get().state == Cell.State.CLAIMED
-    assert Attempt.objects.count() == Result.objects.count() == CellSummary.objects.count() == 0
+    assert Attempt.objects.count() == Result.objects.count() == 0
 
 
 def test_cell_given_back_is_free_at_once_and_counts_no_failure() -> None:

@@ -13,7 +13,7 @@ from annotate.domain.vocabulary import Role
 from annotate.models import Person
 from annotate.permissions import OPERATOR, NotAllowed
 from evaluation.domain.decision import Disposition, decision_from_payload
-from evaluation.models import CellSummary, Plan, Release, Sweep, SweepReport
+from evaluation.models import Cell, Plan, Release, Sweep, SweepReport
 from evaluation.services.decide_release import decide_release
 from evaluation.services.lock_plan import lock_plan
 from evaluation.services.problems import AlreadySigned, CannotAccept, Conflict, NotSealed, ReasonMissing
@@ -178,13 +178,11 @@ def test_verifier_computes_the_decision_again(sealed: Sweep, lead: Person) -> No
     assert {"release.decision", "release.digest"} <= {finding.kind for finding in verify().findings}
 
 
-def test_verifier_finds_a_summary_that_is_not_its_record(sealed: Sweep) -> None:
-    summary = CellSummary.objects.first()
-    assert summary is not None
-    other = CellSummary.objects.exclude(cell=summary.cell).exclude(outcomes=summary.outcomes).first()
-    assert other is not None
-    CellSummary.objects.filter(pk=summary.pk).update(outcomes=other.outcomes)
-    assert "row.differs" in {finding.kind for finding in verify().findings}
+def test_verifier_finds_a_cell_whose_outcomes_nobody_recorded(sealed: Sweep) -> None:
+    cell = Cell.objects.filter(sweep=sealed).first()
+    assert cell is not None
+    Cell.objects.filter(pk=cell.pk).update(phase=cell.phase + 1000)
+    assert {"row.unrecorded", "row.missing"} <= {finding.kind for finding in verify().findings}
 
 
 @lifting_triggers

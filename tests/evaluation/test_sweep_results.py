@@ -11,7 +11,7 @@ from annotate.permissions import OPERATOR
 from evaluation.domain.authorise import TWIN_SUFFIX
 from evaluation.domain.outcomes import Stage
 from evaluation.models import Sweep, SweepReport
-from evaluation.services.outcome_table import Selection, table_of_summaries
+from evaluation.services.outcome_table import Selection, table_of_results
 from evaluation.services.problems import NotSealed
 from evaluation.services.results import SweepResults, sweep_results
 from evaluation.services.start_sweep import start_sweep
@@ -35,7 +35,7 @@ def test_results_of_a_running_sweep_are_refused() -> None:
 
 
 def test_figures_are_the_counts_of_the_outcomes(sealed: Sweep) -> None:
-    results, table = sweep_results(sealed), table_of_summaries(sealed)
+    results, table = sweep_results(sealed), table_of_results(sealed)
     answerable = [one.question_id for one in table.questions if one.answerable]
     assert len(answerable) == 4
     for arm in ("overlap", "plain"):
@@ -98,7 +98,7 @@ def test_pairs_are_candidate_minus_baseline_with_a_signature(sealed: Sweep) -> N
 
 
 def test_repeats_are_counted_and_never_dropped(sealed: Sweep) -> None:
-    assert {repeat for _, _, _, repeat in table_of_summaries(sealed).cells} == {0}
+    assert {repeat for _, _, _, repeat in table_of_results(sealed).cells} == {0}
     sweep = started_with_repeats(sealed)
     row = sweep_results(sweep).row(
         "figures", arm="plain", view="budget:90", label="1/4", stage="packed", segment="overall", **SUPPORT
@@ -115,7 +115,7 @@ def started_with_repeats(other: Sweep) -> Sweep:
 
 
 def test_twin_without_the_label_counts_in_no_figure_and_is_asked_all_the_same(sealed: Sweep) -> None:
-    table = table_of_summaries(sealed)
+    table = table_of_results(sealed)
     twins = [one.question_id for one in table.asked if one.question_id.endswith(TWIN_SUFFIX)]
     assert twins == ["how-long-anvils" + TWIN_SUFFIX]
     assert all(twins[0] in outcomes for outcomes in table.cells.values())
@@ -134,7 +134,7 @@ def test_twin_without_the_label_counts_in_no_figure_and_is_asked_all_the_same(se
 
 def test_question_whose_cell_is_still_open_reads_as_failed_and_not_as_absent() -> None:
     sweep = started()
-    table = table_of_summaries(sweep)
+    table = table_of_results(sweep)
     runs = table.runs("plain", 10, "budget:90", Selection(Sample.ENRICHED, Segment.RULE_AND_EXCEPTION))
     assert len(runs) == 4
     assert all(outcome.failed for _, outcome in runs)
