@@ -90,6 +90,19 @@ def repeated_ngrams(
     return inside, repeated
 
 
+def moved_cuts(chunks: CorpusChunks, usual: CorpusChunks) -> tuple[int, int]:
+    """(cuts of `chunks` that are none of `usual`, cuts of `chunks`), over the documents of one corpus.
+
+    A structural segmenter's phases can share most of their cuts; what did not move is no second observation.
+    """
+    moved = total = 0
+    for mine, theirs in zip(chunks.tables, usual.tables, strict=True):
+        cuts = np.unique(mine.cut_bytes)
+        moved += int(np.count_nonzero(~np.isin(cuts, theirs.cut_bytes)))
+        total += int(cuts.size)
+    return moved, total
+
+
 @dataclass(frozen=True)
 class _Grams:
     """The n-grams of a source in order: bytes each takes, and a number that equal n-grams share."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from evaluation.domain.plan import Arm
 from evaluation.domain.plan_schema import SettingUse
@@ -31,41 +32,49 @@ def _words(arm: Arm) -> WordWindow:
 
 
 def _sentences(arm: Arm) -> SentencePacking:
-    _options(arm)
-    return SentencePacking(arm.capacity, arm.overlap, str(arm.tails), arm.unit, arm.language)
+    every = _shift(_options(arm, "shift_every"))
+    return SentencePacking(arm.capacity, arm.overlap, str(arm.tails), arm.unit, arm.language, every)
 
 
 def _recursive(arm: Arm) -> Recursive:
-    _options(arm)
-    return Recursive(arm.capacity, arm.overlap, str(arm.tails), arm.unit, arm.separators or NAMED, arm.language)
+    every = _shift(_options(arm, "shift_every"))
+    separators = arm.separators or NAMED
+    return Recursive(arm.capacity, arm.overlap, str(arm.tails), arm.unit, separators, arm.language, every)
 
 
 def _headings(arm: Arm) -> HeadingAware:
     check_unit("headings", arm.unit, ("tokens",))
-    secondary = _options(arm, "secondary").get("secondary", "recursive")
-    return HeadingAware(arm.capacity, arm.overlap, str(arm.tails), arm.language, secondary)
+    options = _options(arm, "secondary", "shift_every")
+    secondary = options.get("secondary", "recursive")
+    return HeadingAware(arm.capacity, arm.overlap, str(arm.tails), arm.language, _shift(options), secondary)
 
 
 def _tables(arm: Arm) -> TableAware:
     check_unit("tables", arm.unit, ("tokens",))
-    _options(arm)
-    return TableAware(arm.capacity, arm.overlap, str(arm.tails), arm.language)
+    every = _shift(_options(arm, "shift_every"))
+    return TableAware(arm.capacity, arm.overlap, str(arm.tails), arm.language, every)
 
 
 def _code(arm: Arm) -> CodeAware:
     check_unit("code", arm.unit, ("tokens",))
-    _options(arm)
-    return CodeAware(arm.capacity, arm.overlap, str(arm.tails), arm.language)
+    every = _shift(_options(arm, "shift_every"))
+    return CodeAware(arm.capacity, arm.overlap, str(arm.tails), arm.language, every)
 
 
-def _options(arm: Arm, *known: str) -> dict[str, str]:
-    """The arm's own settings, which must be `known` texts. Raises `SegmenterConfigError` for anything else."""
+def _shift(options: dict[str, Any]) -> int:
+    """The period of the shift; what is no whole number is left for the segmenter to refuse."""
+    every: int = options.get("shift_every", 0)
+    return every
+
+
+def _options(arm: Arm, *known: str) -> dict[str, Any]:
+    """The arm's own settings, which must be among `known`. Raises `SegmenterConfigError` for anything else."""
     try:
         given = json.loads(arm.options or "{}")
     except (ValueError, RecursionError) as error:
         raise SegmenterConfigError(f"{arm.segmenter}: options must be a JSON object such as {{}}: {error}") from error
-    if not isinstance(given, dict) or not all(isinstance(value, str) for value in given.values()):
-        raise SegmenterConfigError(f"{arm.segmenter}: options must be a JSON object of texts, got {arm.options!r}")
+    if not isinstance(given, dict):
+        raise SegmenterConfigError(f"{arm.segmenter}: options must be a JSON object, got {arm.options!r}")
     unknown = sorted(set(given) - set(known))
     if unknown:
         knows = f"it knows {', '.join(known)}" if known else "it has none; drop them"
@@ -74,7 +83,7 @@ def _options(arm: Arm, *known: str) -> dict[str, str]:
 
 
 _SIZES = frozenset({"capacity", "overlap", "tails"})
-_STRUCTURAL = SettingUse(_SIZES | {"language"}, units=frozenset({"tokens"}))
+_STRUCTURAL = SettingUse(_SIZES | {"language", "options"}, units=frozenset({"tokens"}))
 
 CHARACTERS = Plugin(
     Kind.SEGMENTER,
@@ -101,7 +110,7 @@ SENTENCES = Plugin(
     SentencePacking,
     deterministic=True,
     make=_sentences,
-    use=SettingUse(_SIZES | {"language"}, units=frozenset({"tokens", "sentences"})),
+    use=SettingUse(_SIZES | {"language", "options"}, units=frozenset({"tokens", "sentences"})),
 )
 RECURSIVE = Plugin(
     Kind.SEGMENTER,
@@ -110,7 +119,7 @@ RECURSIVE = Plugin(
     Recursive,
     deterministic=True,
     make=_recursive,
-    use=SettingUse(_SIZES | {"separators", "language"}, units=frozenset({"tokens", "characters"})),
+    use=SettingUse(_SIZES | {"separators", "language", "options"}, units=frozenset({"tokens", "characters"})),
 )
 HEADINGS = Plugin(
     Kind.SEGMENTER,
@@ -119,7 +128,7 @@ HEADINGS = Plugin(
     HeadingAware,
     deterministic=True,
     make=_headings,
-    use=SettingUse(_SIZES | {"language", "options"}, units=frozenset({"tokens"})),
+    use=_STRUCTURAL,
 )
 TABLES = Plugin(Kind.SEGMENTER, "tables", "1", TableAware, deterministic=True, make=_tables, use=_STRUCTURAL)
 CODE = Plugin(Kind.SEGMENTER, "code", "1", CodeAware, deterministic=True, make=_code, use=_STRUCTURAL)

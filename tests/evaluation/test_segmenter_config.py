@@ -76,8 +76,14 @@ def test_sizes_that_cannot_cut_are_refused(name: str, capacity: Any, overlap: An
         ("recursive", {"separators": ("\n", "\n")}, "separators repeat one"),
         ("headings", {"options": '{"secondary": "words"}'}, "secondary must be 'recursive' or 'tokens'"),
         ("headings", {"options": '{"second": "tokens"}'}, "options name the unknown setting 'second'; it knows second"),
-        ("headings", {"options": '{"secondary": 1}'}, "options must be a JSON object of texts"),
-        ("code", {"options": '{"x": "y"}'}, "options name the unknown setting 'x'; it has none"),
+        ("headings", {"options": '{"secondary": 1}'}, "secondary must be 'recursive' or 'tokens', got 1"),
+        ("sentences", {"options": '{"shift_every": 1}'}, "shift_every must be a whole number from 2 on, got 1"),
+        ("code", {"options": '{"shift_every": true}'}, "shift_every must be a whole number from 2 on, got True"),
+        ("recursive", {"options": '{"shift_every": -4}'}, "shift_every must be a whole number from 2 on, got -4"),
+        ("tables", {"options": '{"shift_every": "4"}'}, "shift_every must be a whole number from 2 on, got '4'"),
+        ("sentences", {"unit": "sentences", "options": '{"shift_every": 4}'}, "shift_every belongs to unit 'tokens'"),
+        ("code", {"options": '{"x": "y"}'}, "options name the unknown setting 'x'; it knows shift_every"),
+        ("words", {"options": '{"x": "y"}'}, "options name the unknown setting 'x'; it has none; drop them"),
         ("tables", {"options": "[]"}, "options must be a JSON object"),
         ("words", {"options": "{"}, "options must be a JSON object"),
         ("sentences", {"overlap": 64}, "overlap must be smaller than capacity"),
@@ -114,6 +120,9 @@ def test_every_setting_changes_the_identity_of_a_transformation(name: str) -> No
     if name == "recursive":
         changes |= {"unit": "characters", "separators": ("lines", "paragraphs"), "language": "zh"}
     base = CLASSES[name](64, 16)
+    if name not in ("characters", "words"):
+        changes["shift_every"] = 4
+        assert PLUGINS[name].make(arm(name, options='{"shift_every": 4}')).shift_every == 4
     identities = {transformation_version(base.describe(), "0" * 64)}
     for field, value in changes.items():
         identities.add(transformation_version(replace(base, **{field: value}).describe(), "0" * 64))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluation.domain.chunk_measures import chunk_measures, repeated_ngrams
+from evaluation.domain.chunk_measures import chunk_measures, moved_cuts, repeated_ngrams
 from evaluation.domain.chunk_places import chunk_places
 from evaluation.domain.chunks import CorpusChunks, join
 from evaluation.domain.frozen import Document
@@ -145,6 +145,14 @@ def test_chunks_of_code_know_their_file_and_symbol() -> None:
     block = source("Text.\n\n```go\nx := 1\n```\n")
     _, chunks = built([block], TokenWindow(400), 400)
     assert next(chunk_places([block], chunks)) == {"code_language": "go"}
+
+
+def test_cuts_a_phase_really_moved_are_counted() -> None:
+    docs = [source("a b c d e f g h", "text/plain"), source("one", "text/plain")]
+    usual, shifted = (built(docs, WordWindow(4), phase)[1] for phase in (4, 2))
+    assert moved_cuts(usual, usual) == (0, 1)
+    assert moved_cuts(shifted, usual) == (2, 2)
+    assert moved_cuts(built(docs, WordWindow(2), 2)[1], usual) == (2, 3)
 
 
 def test_source_of_blanks_divides_by_nothing() -> None:

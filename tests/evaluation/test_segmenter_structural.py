@@ -45,6 +45,8 @@ SEGMENTERS: dict[str, Callable[..., Any]] = {
     "headings-tokens": lambda c, o=0, t="keep": HeadingAware(c, o, t, secondary="tokens"),
     "tables": TableAware,
     "code": CodeAware,
+    "sentences-shifted": lambda c, o=0, t="keep": SentencePacking(c, o, t, shift_every=3),
+    "headings-shifted": lambda c, o=0, t="keep": HeadingAware(c, o, t, shift_every=2),
     "code-python": lambda c, o=0, t="keep": CodeAware(c, o, t, "python"),
 }
 names = st.sampled_from(sorted(SEGMENTERS))
@@ -161,6 +163,20 @@ def test_first_core_takes_the_phase_and_overlap_whole_sentences() -> None:
         "Three four. Five six. Seven eight. Nine ten.",
         "Nine ten.",
     ]
+
+
+def test_shift_reaches_the_end_of_a_long_source_only_when_it_is_repeated() -> None:
+    doc = source("".join(f"Rule {i} ends after {'very ' * ((i * 2654435761 >> 9) % 14)}few days. " for i in range(600)))
+    tokens = SHIPPED.encode(doc.content)
+    for make in (SentencePacking, Recursive, HeadingAware, TableAware, CodeAware):
+        once, again = make(120, 24), make(120, 24, shift_every=4)
+        usual = once.chunks(doc, tokens, 96)
+        assert cores(again.chunks(doc, tokens, 96)) == cores(usual)
+        base = set(usual.cut_bytes.tolist())
+        first = [cut for cut in once.chunks(doc, tokens, 40).cut_bytes.tolist() if cut not in base]
+        moved = [cut for cut in again.chunks(doc, tokens, 40).cut_bytes.tolist() if cut not in base]
+        assert len(moved) > 3 * len(first)
+        assert max(moved) > len(doc.content) * 3 // 4
 
 
 @pytest.mark.parametrize("language", sorted(LANGUAGES))

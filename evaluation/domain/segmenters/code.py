@@ -22,7 +22,7 @@ from evaluation.domain.chunks import ChunkTable
 from evaluation.domain.code_structure import LANGUAGES
 from evaluation.domain.document_cache import DocumentCache
 from evaluation.domain.frozen import Document
-from evaluation.domain.segmenters.config import SegmenterConfigError
+from evaluation.domain.segmenters.config import SegmenterConfigError, shift_words
 from evaluation.domain.segmenters.layout import phase_of
 from evaluation.domain.segmenters.packing import coarsest
 from evaluation.domain.segmenters.recursive import levels_of
@@ -57,7 +57,8 @@ class CodeAware(Structural):
     @property
     def rule(self) -> str:
         """Perturbation rule, for the manifest."""
-        return "first core may hold p tokens, the others a stride; each ends at its coarsest boundary; p in 1…stride"
+        cores = shift_words(self.shift_every)
+        return f"{cores} may hold p tokens, the others a stride; each ends at its coarsest boundary; p in 1…stride"
 
     def describe(self) -> dict[str, str | int]:
         """Configuration in canonical values; the interpreter's grammar decides what Python's symbols are."""
@@ -72,7 +73,7 @@ class CodeAware(Structural):
             document.content, (structure.kind, structure.language), lambda: _levels(structure, document.content)
         )
         run = (0, tokens.size)
-        runs = Runs.of([(run, coarsest(levels, tokens, run, first, self.stride))])
+        runs = Runs.of([(run, coarsest(levels, tokens, run, first, self.stride, self.shift_every))])
         sizes = [tokens.at(s.end) - tokens.at(s.start) for s in structure.symbols if s.parent < 0]
         split = sum(size > self.capacity for size in sizes)
         return self.laid_out(runs, merged(*levels), tokens, {"oversized_symbols_split": split})

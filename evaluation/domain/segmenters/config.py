@@ -40,6 +40,20 @@ def check_unit(segmenter: str, unit: str, known: tuple[str, ...]) -> None:
         raise SegmenterConfigError(f"{segmenter}: unit must be {names}, got {unit!r}; write unit = {known[0]!r}")
 
 
+def check_shift(segmenter: str, shift_every: int) -> None:
+    """Refuse a period that shifts no chunk after the first, or all of them. Raises `SegmenterConfigError`."""
+    if isinstance(shift_every, bool) or not isinstance(shift_every, int) or shift_every < 0 or shift_every == 1:
+        raise SegmenterConfigError(
+            f"{segmenter}: shift_every must be a whole number from 2 on, got {shift_every!r}; "
+            "use 0 to shift the first chunk of a run only"
+        )
+
+
+def shift_words(shift_every: int) -> str:
+    """What a rule says of the cores that are filled under the phase."""
+    return f"first core and every {shift_every}th after it" if shift_every else "first core"
+
+
 def check_language(segmenter: str, language: str) -> None:
     """Refuse a language without sentence rules; "" is every language's. Raises `SegmenterConfigError`."""
     if language and language not in LANGUAGES:

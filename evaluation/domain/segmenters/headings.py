@@ -23,7 +23,7 @@ import numpy as np
 
 from evaluation.domain.chunks import ChunkTable
 from evaluation.domain.frozen import Document
-from evaluation.domain.segmenters.config import SegmenterConfigError
+from evaluation.domain.segmenters.config import SegmenterConfigError, shift_words
 from evaluation.domain.segmenters.layout import phase_of
 from evaluation.domain.segmenters.packing import coarsest, packed
 from evaluation.domain.segmenters.recursive import levels_of
@@ -69,8 +69,8 @@ class HeadingAware(Structural):
     def rule(self) -> str:
         """Perturbation rule, for the manifest."""
         return (
-            "in every run of packed or cut sections the first core holds p tokens (whole sections, at least one; "
-            "or p tokens below the heading), the others a stride; p in 1…stride"
+            f"in every run of packed or cut sections the {shift_words(self.shift_every)} holds p tokens "
+            "(whole sections, at least one; or p tokens below the heading), the others a stride; p in 1…stride"
         )
 
     def describe(self) -> dict[str, str | int]:
@@ -89,11 +89,11 @@ class HeadingAware(Structural):
             run = (group[0].start, group[-1].end)
             if len(group) > 1 or self._fits(group[0], tokens):
                 edges = np.array([group[0].start, *(piece.end for piece in group)], dtype=np.int64)
-                filled.append((run, packed(edges, tokens, run, first, self.stride, self.capacity)))
+                filled.append((run, packed(edges, tokens, run, first, self.stride, self.capacity, self.shift_every)))
             else:
                 heading = tokens.at(group[0].body) - tokens.at(run[0])
                 budget = min(heading + first, self.stride)
-                filled.append((run, coarsest(levels, tokens, run, budget, self.stride)))
+                filled.append((run, coarsest(levels, tokens, run, budget, self.stride, self.shift_every)))
         runs = Runs.of(filled)
         edges = merged(runs.cores, *(levels or [tokens.marks]))
         lineage = _inherited(structure, runs.cores[:-1])

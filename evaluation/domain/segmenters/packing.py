@@ -1,7 +1,9 @@
 """Filling chunks with whole units up to a budget, one run after the other.
 
 A *run* is an interval no chunk crosses (a table, a section that is split). In it the first chunk is filled under the
-phase p, the others under the stride S; that is how structural segmenters are shifted. Two ways to fill:
+phase p, the others under the stride S; that is how structural segmenters are shifted. Packings that start apart meet
+again at the first boundary they share, often after a few chunks; `every` packs each so-many-th chunk of a run under p
+as well, so that a shift reaches the whole of a long run. Two ways to fill:
 
 * `packed`: as many whole units as the budget holds, at least one. A unit above the capacity is cut at token (or code
   point) boundaries where it stands, by the budget, and its last piece is packed with what follows.
@@ -23,12 +25,14 @@ from evaluation.domain.segmenters.ruler import Ruler
 from evaluation.domain.tokens import IntArray
 
 
-def packed(edges: IntArray, ruler: Ruler, run: tuple[int, int], first: int, rest: int, capacity: int) -> list[int]:
+def packed(
+    edges: IntArray, ruler: Ruler, run: tuple[int, int], first: int, rest: int, capacity: int, every: int = 0
+) -> list[int]:
     """Ends of the cores of one run, the run's end last. `edges` are the unit boundaries, the run's own among them."""
     position, end = run
-    budget = first
     found: list[int] = []
     while position < end:
+        budget = first if _shifted(len(found), every) else rest
         before = ruler.at(position)
         limit = min(ruler.byte(before + budget), end)
         reached = int(edges[bisect_right(edges, limit) - 1])
@@ -37,16 +41,18 @@ def packed(edges: IntArray, ruler: Ruler, run: tuple[int, int], first: int, rest
             if ruler.at(reached) - before > capacity:
                 reached = min(reached, limit if limit > position else ruler.next_mark(position))
         found.append(reached)
-        position, budget = reached, rest
+        position = reached
     return found
 
 
-def coarsest(levels: Sequence[IntArray], ruler: Ruler, run: tuple[int, int], first: int, rest: int) -> list[int]:
+def coarsest(
+    levels: Sequence[IntArray], ruler: Ruler, run: tuple[int, int], first: int, rest: int, every: int = 0
+) -> list[int]:
     """Ends of the cores of one run, the run's end last; every level is a sorted array of boundaries that holds 0."""
     position, end = run
-    budget = first
     found: list[int] = []
     while position < end:
+        budget = first if _shifted(len(found), every) else rest
         limit = min(ruler.byte(ruler.at(position) + budget), end)
         if limit < end:
             limit = _coarsest_before(levels, position, limit) or limit
@@ -54,8 +60,13 @@ def coarsest(levels: Sequence[IntArray], ruler: Ruler, run: tuple[int, int], fir
             # One code point whose tokens alone exceed the budget.
             limit = min(ruler.next_mark(position), end)
         found.append(limit)
-        position, budget = limit, rest
+        position = limit
     return found
+
+
+def _shifted(core: int, every: int) -> bool:
+    """Whether a core, counted from 0 in its run, is filled under the phase."""
+    return core % every == 0 if every else core == 0
 
 
 def _coarsest_before(levels: Sequence[IntArray], position: int, limit: int) -> int:

@@ -6,7 +6,8 @@ coarsest level that has one within that budget. So paragraphs are gathered while
 fit is cut at lines, a line at sentences, and so on. Separators stay with the text before them and nothing is dropped.
 The chunk goes on to the last boundary of any level within O units.
 
-Perturbation: the first core may hold p of S units, all others S; p = S is the ordinary splitting.
+Perturbation: the first core may hold p of S units, all others S; p = S is the ordinary splitting. With `shift_every` n,
+every n-th core after the first may hold p too.
 """
 
 from __future__ import annotations
@@ -19,7 +20,14 @@ import numpy as np
 from evaluation.domain.chunk_id import digest_of
 from evaluation.domain.chunks import ChunkTable
 from evaluation.domain.frozen import Document
-from evaluation.domain.segmenters.config import SegmenterConfigError, check_language, check_unit, check_window
+from evaluation.domain.segmenters.config import (
+    SegmenterConfigError,
+    check_language,
+    check_shift,
+    check_unit,
+    check_window,
+    shift_words,
+)
 from evaluation.domain.segmenters.layout import EDGES, lay_out, phase_of
 from evaluation.domain.segmenters.packing import above_capacity, coarsest, overlapped
 from evaluation.domain.segmenters.ruler import character_ruler, token_ruler
@@ -40,11 +48,13 @@ class Recursive:
     unit: str = "tokens"
     separators: tuple[str, ...] = NAMED
     language: str = ""
+    shift_every: int = 0
 
     def __post_init__(self) -> None:
         check_unit(self.name, self.unit, ("tokens", "characters"))
         check_window(self.name, self.capacity, self.overlap, self.tails, self.unit)
         check_language(self.name, self.language)
+        check_shift(self.name, self.shift_every)
         if (
             isinstance(self.separators, str)
             or not self.separators
@@ -75,7 +85,8 @@ class Recursive:
     @property
     def rule(self) -> str:
         """Perturbation rule, for the manifest."""
-        return "first core may hold p units, the others a stride; each ends at its coarsest separator; p in 1…stride"
+        cores = shift_words(self.shift_every)
+        return f"{cores} may hold p units, the others a stride; each ends at its coarsest separator; p in 1…stride"
 
     def describe(self) -> dict[str, str | int]:
         """Configuration in canonical values."""
@@ -90,6 +101,7 @@ class Recursive:
             "separators": " ".join(map(repr, self.separators)),
             "separators_digest": digest_of("separators", self.separators),
             "language": self.language,
+            "shift_every": self.shift_every,
             "unicode": unicodedata.unidata_version,
             "edges": EDGES,
             "rule": self.rule,
@@ -102,7 +114,8 @@ class Recursive:
         ruler = tokens if self.unit == "tokens" else character_ruler(document.content)
         levels = levels_of(document.content, self.separators, self.language)
         run = (0, tokens.size)
-        cores = np.array([0, *coarsest(levels, ruler, run, first, self.stride)], dtype=np.int64)
+        filled = coarsest(levels, ruler, run, first, self.stride, self.shift_every)
+        cores = np.array([0, *filled], dtype=np.int64)
         ends = overlapped(
             cores,
             np.full(cores.size - 1, tokens.size, dtype=np.int64),

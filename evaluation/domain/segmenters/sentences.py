@@ -4,7 +4,7 @@ Unit "tokens": a core takes as many whole sentences as S = C − O tokens hold, 
 whole sentences that fit O tokens, within C in all. A sentence above C is cut at token boundaries, by S, and counted in
 `remarks["oversized_sentences_split"]`; its last piece is packed with what follows, and pieces overlap by O tokens.
 Perturbation: the first core is packed under p of S tokens (at least one sentence), all others under S; p = S is the
-ordinary packing.
+ordinary packing. With `shift_every` n, every n-th core after the first is packed under p too.
 
 Unit "sentences": token windows with sentences in the place of tokens; no limit in tokens.
 
@@ -20,7 +20,14 @@ import numpy as np
 
 from evaluation.domain.chunks import ChunkTable
 from evaluation.domain.frozen import Document
-from evaluation.domain.segmenters.config import check_language, check_unit, check_window
+from evaluation.domain.segmenters.config import (
+    SegmenterConfigError,
+    check_language,
+    check_shift,
+    check_unit,
+    check_window,
+    shift_words,
+)
 from evaluation.domain.segmenters.layout import EDGES, lay_out, phase_of, windows
 from evaluation.domain.segmenters.packing import above_capacity, overlapped, oversized, packed
 from evaluation.domain.segmenters.ruler import token_ruler
@@ -37,11 +44,17 @@ class SentencePacking:
     tails: str = "keep"
     unit: str = "tokens"
     language: str = ""
+    shift_every: int = 0
 
     def __post_init__(self) -> None:
         check_unit(self.name, self.unit, ("tokens", "sentences"))
         check_window(self.name, self.capacity, self.overlap, self.tails, self.unit)
         check_language(self.name, self.language)
+        check_shift(self.name, self.shift_every)
+        if self.unit == "sentences" and self.shift_every:
+            raise SegmenterConfigError(
+                f"{self.name}: shift_every belongs to unit 'tokens', since windows of sentences shift as a whole; use 0"
+            )
 
     @property
     def name(self) -> str:
@@ -63,7 +76,8 @@ class SentencePacking:
         """Perturbation rule, for the manifest."""
         if self.unit == "sentences":
             return "first interior cut at sentence p, further cuts every stride; p in 1…stride"
-        return "first core packed under p tokens, at least one sentence, the others under the stride; p in 1…stride"
+        cores = shift_words(self.shift_every)
+        return f"{cores} packed under p tokens, at least one sentence, the others under the stride; p in 1…stride"
 
     def describe(self) -> dict[str, str | int]:
         """Configuration in canonical values."""
@@ -76,6 +90,7 @@ class SentencePacking:
             "stride": self.stride,
             "tails": self.tails,
             "language": self.language,
+            "shift_every": self.shift_every,
             "unicode": unicodedata.unidata_version,
             "oversized": "a sentence above the capacity is cut at tokens by the stride",
             "edges": EDGES,
@@ -90,7 +105,8 @@ class SentencePacking:
         if self.unit == "sentences":
             return windows(edges, tokens, first, self.capacity, self.overlap, self.tails)
         run = (0, tokens.size)
-        cores = np.array([0, *packed(edges, tokens, run, first, self.stride, self.capacity)], dtype=np.int64)
+        filled = packed(edges, tokens, run, first, self.stride, self.capacity, self.shift_every)
+        cores = np.array([0, *filled], dtype=np.int64)
         size = np.full(cores.size - 1, tokens.size, dtype=np.int64)
         return lay_out(
             cores,

@@ -10,7 +10,7 @@ import numpy as np
 
 from evaluation.domain.chunks import ChunkTable
 from evaluation.domain.markdown_structure import PARSER
-from evaluation.domain.segmenters.config import check_language, check_window
+from evaluation.domain.segmenters.config import check_language, check_shift, check_window
 from evaluation.domain.segmenters.layout import EDGES, lay_out
 from evaluation.domain.segmenters.packing import above_capacity, overlapped
 from evaluation.domain.segmenters.ruler import Ruler
@@ -54,16 +54,19 @@ class Runs:
 class Structural:
     """Settings every structure-aware segmenter has. Sizes are in tokens of the plan's tokenizer.
 
-    `language` chooses sentence rules ("" for all of them) and, for code, the programming language.
+    `language` chooses sentence rules ("" for all of them) and, for code, the programming language. With `shift_every`
+    n, every n-th core of a run after its first is filled under the phase as well; 0 leaves it at the first.
     """
 
     capacity: int
     overlap: int = 0
     tails: str = "keep"
     language: str = ""
+    shift_every: int = 0
 
     def __post_init__(self) -> None:
         check_window(self.name, self.capacity, self.overlap, self.tails, "tokens")
+        check_shift(self.name, self.shift_every)
         self.check_language()
 
     def check_language(self) -> None:
@@ -101,6 +104,7 @@ class Structural:
             "stride": self.stride,
             "tails": self.tails,
             "language": self.language,
+            "shift_every": self.shift_every,
             "markdown": PARSER,
             "unicode": unicodedata.unidata_version,
             "edges": EDGES,

@@ -20,6 +20,7 @@ import numpy as np
 
 from evaluation.domain.chunks import ChunkTable
 from evaluation.domain.frozen import Document
+from evaluation.domain.segmenters.config import shift_words
 from evaluation.domain.segmenters.layout import phase_of
 from evaluation.domain.segmenters.packing import packed, runs_between
 from evaluation.domain.segmenters.ruler import Ruler, token_ruler
@@ -44,8 +45,8 @@ class TableAware(Structural):
     def rule(self) -> str:
         """Perturbation rule, for the manifest."""
         return (
-            "in every table and every stretch of text the first core is packed under p tokens (at least one row or "
-            "sentence), the others under the stride; p in 1…stride"
+            f"in every table and every stretch of text the {shift_words(self.shift_every)} is packed under p tokens "
+            "(at least one row or sentence), the others under the stride; p in 1…stride"
         )
 
     def describe(self) -> dict[str, str | int]:
@@ -64,7 +65,9 @@ class TableAware(Structural):
         text = _outside(sentence_boundaries(content, self.language), tables, reach)
         bounds = np.array([start for start, _ in runs] + [len(content)], dtype=np.int64)
         edges = merged(rows, text, bounds)
-        found = Runs.of([(run, packed(edges, tokens, run, first, self.stride, self.capacity)) for run in runs])
+        found = Runs.of(
+            [(run, packed(edges, tokens, run, first, self.stride, self.capacity, self.shift_every)) for run in runs]
+        )
         large = np.diff(tokens.at_all(edges)) > self.capacity
         row = _table_at(tables, reach, edges[:-1]) >= 0
         remarks = {
