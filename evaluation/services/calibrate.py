@@ -7,23 +7,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from annotate.domain.vocabulary import Partition
-from evaluation.domain.cell import run_block
 from evaluation.domain.estimate import ArmCost, Calibration
 from evaluation.domain.frozen import FrozenQuestion
-from evaluation.domain.index_build import build_index
-from evaluation.domain.oracle import run_oracle
 from evaluation.domain.outcomes import QuestionOutcome
 from evaluation.services.answer_tokens import evidence_tokens, output_tokens, prompt_tokens
-from evaluation.services.arm_phases import CONTROL
 from evaluation.services.frozen_world import World, every_question
-from evaluation.services.pipeline_of import (
-    ORACLE,
-    arm_settings,
-    diagnostic_ceiling,
-    pipeline_settings,
-    policies_of,
-)
+from evaluation.services.pipeline_of import ORACLE
 from evaluation.services.planned_cells import phases_of
+from evaluation.services.run_cell import try_arm, try_oracle
 from ledger.domain.canonical import canonical_bytes
 
 #: Questions asked of each arm. Few, because somebody waits; enough that the costs of a block are shared as in a sweep.
@@ -54,25 +45,20 @@ def _sample(world: World) -> tuple[str, tuple[FrozenQuestion, ...]]:
 
 
 def _arm(world: World, name: str, phase: int, questions: tuple[FrozenQuestion, ...]) -> ArmCost:
-    arm = world.plan.arm(name)
     began = time.perf_counter_ns()
-    build = build_index(world.prepared, arm_settings(arm), None if phase == CONTROL else phase)
-    steps = policies_of(world.plan)
-    indexed = time.perf_counter_ns()
-    block = run_block(world.prepared, build, questions, pipeline_settings(world.plan), steps, world.packer)
-    return _cost(world, indexed - began, indexed, questions, block.outcomes, block.payloads)
+    block, index_us = try_arm(world, name, phase, questions)
+    return _cost(world, index_us, began + index_us * 1000, questions, block.outcomes, block.payloads)
 
 
 def _oracle(world: World, questions: tuple[FrozenQuestion, ...]) -> ArmCost:
     began = time.perf_counter_ns()
-    settings, steps = pipeline_settings(world.plan), policies_of(world.plan)
-    found = run_oracle(world.prepared, questions, settings, steps, diagnostic_ceiling(world.plan))
+    found = try_oracle(world, questions)
     return _cost(world, 0, began, questions, found.outcomes, found.payloads)
 
 
 def _cost(
     world: World,
-    index_ns: int,
+    index_us: int,
     began_ns: int,
     questions: tuple[FrozenQuestion, ...],
     outcomes: Mapping[str, tuple[QuestionOutcome, ...]],
@@ -83,7 +69,7 @@ def _cost(
         canonical_bytes(dict(payload))
     spent = time.perf_counter_ns() - began_ns
     return ArmCost(
-        index_us=index_ns // 1000,
+        index_us=index_us,
         query_us=spent // 1000,
         asked=len(questions),
         evidence_tokens=evidence_tokens(outcomes),

@@ -19,6 +19,7 @@ from evaluation.domain.sweep_limits import Prices
 from evaluation.models import Calibration as CalibrationRow
 from evaluation.models import Plan
 from evaluation.services.calibrate import calibrate
+from evaluation.services.check_arms import check_arms
 from evaluation.services.estimate_sweep import size_of
 from evaluation.services.frozen_world import World, draft_world, load_world
 from evaluation.services.pipeline_of import ORACLE
@@ -111,6 +112,7 @@ def _estimate(plan: str, fixture_set: str, world_of: Callable[[], World], prices
         return kept
     began = time.perf_counter_ns()
     world = world_of()
+    check_arms(world.plan)
     prepare_us = (time.perf_counter_ns() - began) // 1000
     if not world.questions:
         raise NothingToAsk(

@@ -6,7 +6,8 @@ import time
 
 import numpy as np
 
-from evaluation.domain.chunks import join
+from annotate.domain.errors import BadInput
+from evaluation.domain.chunks import ChunkingRefused, join
 from evaluation.domain.estimate import ArmSize, Size
 from evaluation.domain.pipeline import ArmSettings
 from evaluation.domain.tokens import IntArray
@@ -21,7 +22,8 @@ def size_of(world: World, *, seconds: float, block_size: int = BLOCK_SIZE) -> Si
     """Count the cells, builds, chunks and prompts of a sweep of the world's plan.
 
     Chunks are counted by cutting the corpus at every phase of every arm, shared fairly among the arms for `seconds` in
-    all; a phase there was no time for is said not to be counted. Raises what the arms' segmenters raise.
+    all; a phase there was no time for is said not to be counted. Raises BadInput for foreign chunks that are not the
+    sources' text, and what the arms' segmenters raise.
     """
     plan = world.plan
     phases = phases_of(world)
@@ -55,10 +57,13 @@ def _arm(world: World, settings: ArmSettings, phases: ArmPhases, seconds: float)
         # At least one phase, so that there is always a number to show.
         if counted and time.monotonic() > deadline:
             break
-        tables = [
-            settings.segmenter.chunks(document, text, None if phase == CONTROL else phase)
-            for document, text in zip(prepared.documents, prepared.tokenized, strict=True)
-        ]
+        try:
+            tables = [
+                settings.segmenter.chunks(document, text, None if phase == CONTROL else phase)
+                for document, text in zip(prepared.documents, prepared.tokenized, strict=True)
+            ]
+        except ChunkingRefused as refusal:
+            raise BadInput(f"arm {settings.name}", "its chunks are not the sources' text", str(refusal)) from refusal
         made = join(tables, sizes)
         places = np.stack((made.global_start, made.global_end), axis=1)
         chunkings.add(places.tobytes())

@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evaluation.domain.cell import run_block
 from evaluation.domain.chunks import ChunkingRefused
+from evaluation.domain.frozen import FrozenQuestion
 from evaluation.domain.index_build import build_index, preflight
 from evaluation.domain.oracle import OracleResult, run_oracle
 from evaluation.domain.pipeline import BlockResult, IndexBuild
@@ -82,6 +84,27 @@ def run_cell(cell_id: int) -> CellResult:
     measured = _measured(world, found, index_us, began, cold=cold, beside=beside)
     records = [shared, *build_records(world, indexed.build, cell.phase, indexed.notes)]
     return CellResult([*records, *cell_records(world, cell, found)], measured)
+
+
+def try_arm(world: World, name: str, phase: int, questions: Sequence[FrozenQuestion]) -> tuple[BlockResult, int]:
+    """Make one index anew and ask `questions` of it, outside any cell; return the block and the µs that indexing took.
+
+    What a calibration measures: nothing is kept, in no cache either.
+    """
+    arm = world.plan.arm(name)
+    settings, steps = pipeline_settings(world.plan, arm), policies_of(world.plan, arm)
+    began = time.perf_counter_ns()
+    build = build_index(world.prepared, arm_settings(arm), None if phase == CONTROL else phase)
+    index = steps.retriever.index(world.prepared, build)
+    index_us = _microseconds(began)
+    return run_block(world.prepared, build, questions, settings, steps, world.packer, index), index_us
+
+
+def try_oracle(world: World, questions: Sequence[FrozenQuestion]) -> OracleResult:
+    """Ask `questions` of the oracle outside any cell; what a calibration measures."""
+    arm = world.plan.baseline
+    settings, steps = pipeline_settings(world.plan, arm), policies_of(world.plan, arm)
+    return run_oracle(world.prepared, questions, settings, steps, diagnostic_ceiling(world.plan), world.packer)
 
 
 def _measured(

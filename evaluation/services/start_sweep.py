@@ -15,6 +15,7 @@ from annotate.services.open_held_out import open_held_out
 from evaluation.domain.sweep_limits import Limits
 from evaluation.models import Cell, Plan, Sweep
 from evaluation.records import SWEEP_STARTED, sweep_started_payload
+from evaluation.services.check_arms import check_arms
 from evaluation.services.frozen_world import World, load_world
 from evaluation.services.limit_sweep import limits_of, set_limits
 from evaluation.services.planned_cells import BLOCK_SIZE, planned_cells
@@ -50,6 +51,7 @@ def start_sweep(
             f"The plan “{plan.name}” is not locked. Lock it first: a sweep may only follow a fixed plan."
         )
     world = load_world(plan)
+    check_arms(world.plan)
     if not world.questions:
         raise NothingToAsk(
             f"The fixture set “{plan.fixture_set.name}” has no question in the plan's partition "

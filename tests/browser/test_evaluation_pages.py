@@ -106,6 +106,84 @@ def test_every_page_is_accessible_and_looks_right(
         page.set_viewport_size({"width": 1440, "height": 900})
 
 
+ARMS = """
+[[arms]]
+name = "sentences-48-16"
+role = "candidate"
+segmenter = "sentences"
+capacity = 48
+overlap = 16
+factor = "segmenter"
+
+[[arms]]
+name = "recursive-48-16"
+role = "candidate"
+segmenter = "recursive"
+capacity = 48
+overlap = 16
+separators = ["\\n\\n", "\\n", ". "]
+factor = "segmenter"
+
+[statistics]
+multiplicity = "bonferroni"
+"""
+
+
+def test_plan_with_caps_and_estimate_is_used_by_keyboard_and_looks_right(
+    page: Page,
+    sign_in: Callable[..., None],
+    shoot: Callable[..., Any],
+    check_accessibility: Callable[[Page], None],
+    expect_status: Callable[..., None],
+) -> None:
+    plan = make_plan(make_fixture_set("tools"), PLAN.replace("\n[statistics]\n", ARMS, 1))
+    sign_in(page, make_member(plan.study, Role.LEAD, username="lead"))
+    expect_status(422)
+
+    def looks_right(name: str) -> None:
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            check_accessibility(page)
+        shoot(page, f"evaluation-{name}")
+        page.set_viewport_size({"width": 390, "height": 900})
+        wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wider <= 0, f"{name} scrolls sideways by {wider} px on a phone"
+        page.set_viewport_size({"width": 1440, "height": 900})
+
+    page.goto(f"/plans/{plan.pk}/")
+    expect(page.get_by_text("Not measured yet")).to_be_visible()
+    price = page.locator("#estimate-price_input")
+    price.focus()
+    page.keyboard.type("0.15")
+    page.keyboard.press("Tab")
+    page.keyboard.type("0.60")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("at these prices")).to_be_visible()
+    looks_right("plan-estimate")
+
+    page.locator("#start-max_cells").fill("no")
+    page.get_by_role("button", name="Start sweep").click()
+    expect(page.get_by_role("alert")).to_contain_text("whole number")
+    looks_right("plan-cap-refused")
+    page.locator("#start-max_cells").fill("4")
+    page.locator("#start-max_cells").press("Enter")
+    expect(page.get_by_text("0 of 17 cells done")).to_be_visible()
+    swept = Sweep.objects.get()
+    drain("browser-test", sweep_id=swept.pk)
+    # No reload: the page asks for its progress by itself.
+    page.get_by_role("link", name="Raise the cap").click()
+    page.reload()
+    looks_right("sweep-capped")
+    cells = page.locator("#limits-max_cells")
+    assert cells.input_value() == "4"
+    cells.fill("")
+    page.get_by_role("button", name="Go on").press("Enter")
+    expect(page.get_by_text("4 of 17 cells done")).to_be_visible()
+    drain("browser-test", sweep_id=swept.pk)
+    expect(page.get_by_role("link", name="Read the results")).to_be_visible()
+    looks_right("sweep-times")
+
+
 def test_drawn_source_keeps_every_byte_and_cuts_stand_between_runs(page: Page, sign_in: Callable[..., None]) -> None:
     sweep = sealed_with_report()
     sign_in(page, make_member(sweep.plan.study, Role.OBSERVER, clearance=["staff", "keys"]))

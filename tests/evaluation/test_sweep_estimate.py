@@ -16,9 +16,9 @@ from annotate.permissions import OPERATOR, NotAllowed
 from evaluation.domain.estimate import ArmCost, ArmSize, Calibration, Size, cost_of
 from evaluation.domain.sweep_limits import Prices
 from evaluation.models import Calibration as CalibrationRow
-from evaluation.models import CellSummary, Plan, Sweep
+from evaluation.models import Plan, Sweep
 from evaluation.services.estimate_plan import estimate_plan, estimate_text, kept_estimate
-from evaluation.services.outcome_table import table_of_summaries
+from evaluation.services.outcome_table import table_of_results
 from evaluation.services.pipeline_of import ORACLE
 from evaluation.services.problems import NothingToAsk
 from evaluation.services.start_sweep import start_sweep
@@ -38,7 +38,7 @@ def test_counted_numbers_are_those_of_the_sweep() -> None:
     drain("w")
     assert size.cells == sweep.cells.count() == 17
     assert size.builds == Result.objects.filter(scope=sweep.scope, kind="manifest").count() == 16
-    outcomes = table_of_summaries(sweep).cells
+    outcomes = table_of_results(sweep).cells
     assert size.prompts == sum(len(one) for one in outcomes.values())
     manifests = [one.value for one in Result.objects.filter(scope=sweep.scope, kind="manifest")]
     assert sum(arm.chunks for arm in size.arms) == sum(one["chunk_count"] for one in manifests)
@@ -59,7 +59,6 @@ def test_measured_numbers_come_from_cells_and_nothing_else_is_kept() -> None:
     assert found.calibration.questions == "development"
     assert not Sweep.objects.exists()
     assert not Result.objects.exists()
-    assert not CellSummary.objects.exists()
     assert Record.objects.count() == before
     assert estimate_plan(OPERATOR, plan, PRICES) == found == kept_estimate(OPERATOR, plan, PRICES), "kept here"
     assert estimate_plan(OPERATOR, plan, PRICES, again=True).size == found.size
@@ -71,7 +70,7 @@ def test_estimated_tokens_are_near_those_of_the_sweep() -> None:
     found = estimate_plan(OPERATOR, plan, Prices())
     sweep = start_sweep(OPERATOR, plan, idempotency_key="k")
     drain("w", sweep_id=sweep.pk)
-    outcomes = table_of_summaries(sweep).cells
+    outcomes = table_of_results(sweep).cells
     sent = sum(one.prompt_tokens for place in outcomes.values() for one in place.values())
     assert abs(found.cost.input_tokens / sent - 1) < 0.25
 

@@ -1,0 +1,134 @@
+"""Every plug-in a plan may name, from its text to sealed results; and plans whose arms cannot run here."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from annotate.domain.errors import BadInput
+from annotate.permissions import OPERATOR
+from evaluation.domain.sweep_limits import Prices
+from evaluation.models import Attempt, Cell, Plan, Sweep
+from evaluation.services.estimate_plan import estimate_text
+from evaluation.services.results import sweep_results
+from evaluation.services.work import drain
+from ledger.models import Result
+from tests.evaluation.sweeps import THINGS, _text, locked, plan_toml, small_study, started
+
+pytestmark = pytest.mark.django_db
+PLAIN = 'segmenter = "token-window"\ncapacity = 40\noverlap = 0\nfactor = "overlap"\n'
+
+SEGMENTERS = {
+    "characters": 'capacity = 180\noverlap = 40\nunit = "characters"\nfactor = "combined"',
+    "words": 'capacity = 30\noverlap = 12\nunit = "words"\nfactor = "combined"',
+    "sentences": 'capacity = 40\noverlap = 12\nfactor = "segmenter"',
+    "recursive": 'capacity = 40\noverlap = 12\nseparators = ["\\n\\n", ". ", " "]\nfactor = "segmenter"',
+    "headings": 'capacity = 40\noverlap = 12\noptions = \'{"secondary": "tokens"}\'\nfactor = "segmenter"',
+    "tables": 'capacity = 40\noverlap = 12\nfactor = "segmenter"',
+    "code": 'capacity = 40\noverlap = 12\nfactor = "segmenter"',
+}
+
+
+def arm_plan(settings: str, *, unit: str = "splitter", grid: int = 4) -> str:
+    """Return the small plan whose candidate has these settings; the baseline stays the window of 40/12."""
+    return plan_toml({PLAIN: settings + "\n", '"splitter"': f'"{unit}"'}, grid=grid)
+
+
+def sealed(toml: str) -> Sweep:
+    """Return the sweep of a plan, every cell computed at the first try."""
+    sweep = started(toml=toml)
+    drain("w")
+    sweep.refresh_from_db()
+    assert set(Attempt.objects.values_list("outcome", "problem")) == {("done", "")}
+    assert (sweep.state, sweep.problem) == (Sweep.State.SEALED, "")
+    return sweep
+
+
+def manifests(sweep: Sweep, arm: str = "plain") -> list[dict[str, object]]:
+    return [one.value for one in Result.objects.filter(scope=sweep.scope, kind="manifest") if one.value["arm"] == arm]
+
+
+@pytest.mark.parametrize("name", SEGMENTERS)
+def test_segmenter_runs_from_plan_to_sealed_results(name: str) -> None:
+    toml = arm_plan(f'segmenter = "{name}"\n{SEGMENTERS[name]}')
+    sweep = sealed(toml)
+    found = manifests(sweep)
+    assert {one["segmenter"]["segmenter"] for one in found} == {name}
+    size = estimate_text(OPERATOR, sweep.plan.fixture_set, toml, Prices()).size
+    arm = next(one for one in size.arms if one.arm == "plain")
+    assert arm.phases == len(found)
+    assert arm.chunkings == len({one["chunk_ids"] for one in found})
+    assert arm.chunks == sum(one["chunk_count"] for one in found)
+    assert sweep_results(sweep).data["pairs"]
+
+
+def test_foreign_splitter_is_one_observation_under_every_label() -> None:
+    splitter = '"langchain_text_splitters:RecursiveCharacterTextSplitter"'
+    options = '\'{"chunk_size": 160, "chunk_overlap": 0}\''
+    toml = arm_plan(f'segmenter = "langchain"\nsplitter = {splitter}\noptions = {options}\nfactor = "segmenter"')
+    sweep = sealed(toml)
+    (manifest,) = manifests(sweep)
+    assert manifest["control"] == "unshifted control"
+    assert set(Cell.objects.filter(arm="plain").values_list("phase", flat=True)) == {0}
+    (arm,) = (one for one in sweep_results(sweep).data["arms"] if one["arm"] == "plain")
+    assert (arm["stride"], set(arm["phases"].values())) == (0, {0})
+    size = estimate_text(OPERATOR, sweep.plan.fixture_set, toml, Prices()).size
+    assert [(one.phases, one.chunkings) for one in size.arms] == [(4, 4), (1, 1)]
+
+
+def test_chunk_dump_is_scored_as_it_was_exported(tmp_path: Path) -> None:
+    dump = tmp_path / "chunks.jsonl"
+    rows = []
+    for thing in THINGS:
+        text = _text(thing)
+        half = text.index(" This limit")
+        rows += [{"text": text[:half], "document": thing}, {"text": text[half:], "document": thing}]
+    dump.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    digest = hashlib.sha256(dump.read_bytes()).hexdigest()
+    settings = f'segmenter = "chunk-dump"\nchunks = "{dump}"\nchunks_digest = "{digest}"\nfactor = "segmenter"'
+    sweep = sealed(arm_plan(settings))
+    (manifest,) = manifests(sweep)
+    assert manifest["chunk_count"] == 2 * len(THINGS)
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ('segmenter = "langchain"\nsplitter = "no_such_package:Splitter"\nfactor = "segmenter"', "no_such_package"),
+        ('segmenter = "langchain"\nsplitter = "json:JSONDecoder"\nfactor = "segmenter"', "json:JSONDecoder"),
+        (
+            f'segmenter = "chunk-dump"\nchunks = "no/such.jsonl"\nchunks_digest = "{"a" * 64}"\nfactor = "segmenter"',
+            "no/such.jsonl",
+        ),
+        ('segmenter = "sentences"\ncapacity = 40\noverlap = 12\nlanguage = "xx"\nfactor = "segmenter"', "'xx'"),
+    ],
+)
+def test_plan_whose_arm_cannot_run_here_is_not_locked_and_says_why(settings: str, says: str) -> None:
+    fixture_set = small_study()
+    with pytest.raises(BadInput, match="arms") as refused:
+        locked(fixture_set, arm_plan(settings))
+    assert refused.value.where == "plan, arms[1]"
+    assert says in refused.value.mend
+    assert Plan.objects.get().locked_at is None
+    with pytest.raises(BadInput, match="arms"):
+        estimate_text(OPERATOR, fixture_set, arm_plan(settings), Prices())
+
+
+def test_targeted_phases_are_listed_apart_and_in_no_figure() -> None:
+    sweep = sealed(plan_toml({"grid = 2": "grid = 2\ntargeted = true"}, grid=2))
+    data = sweep_results(sweep).data
+    shared = {phase for arm in data["arms"] for phase in arm["phases"].values()}
+    aimed = {row["phase"] for row in data["targeted"]}
+    assert aimed - shared
+    assert {row["position"] for row in data["targeted"]} == {"before", "between", "after"}
+    assert {row["phase"] for row in data["figures"]} <= shared
+
+
+def test_every_phase_of_equal_strides_is_shared() -> None:
+    toml = plan_toml({PLAIN: 'segmenter = "token-window"\ncapacity = 10\noverlap = 4\nfactor = "combined"\n'})
+    toml = toml.replace("capacity = 40\noverlap = 12", "capacity = 8\noverlap = 2").replace("grid = 4", "every = true")
+    sweep = started(toml=toml)
+    assert set(Cell.objects.filter(sweep=sweep, arm="plain").values_list("phase", flat=True)) == set(range(1, 7))
