@@ -27,7 +27,7 @@ from evaluation.plugins.registry import Kind, build_registry
 from evaluation.plugins.tokenizers import load_tokenizer
 from tests.evaluation.engine_world import corpus, document
 
-MAKE = build_registry(offered=()).get(Kind.SEGMENTER, "chunk-dump").make
+PLUGIN = build_registry(offered=()).get(Kind.SEGMENTER, "chunk-dump")
 TOKENIZER = load_tokenizer()
 
 POLICY = "Fees are waived.\nFees are waived.\nUnless the unit 👩‍👩‍👧 is late.\n"
@@ -70,6 +70,12 @@ def arm(where: tuple[str, str], options: Any, uncovered: Uncovered = Uncovered.R
     )
 
 
+def make(one: Arm) -> ChunkDump:
+    made = PLUGIN.make(one).made
+    assert isinstance(made, ChunkDump)
+    return made
+
+
 def intervals(made: ChunkDump, doc: Document) -> list[tuple[int, int]]:
     table = made.chunks(doc, TOKENIZER.encode(doc.content), None)
     return list(zip(table.starts.tolist(), table.end.tolist(), strict=True))
@@ -81,7 +87,7 @@ def texts(made: ChunkDump, doc: Document) -> list[str]:
 
 @pytest.mark.parametrize("name", ["dump.jsonl", "dump.parquet"])
 def test_sound_dump_is_an_arm_like_any_other(tmp_path: Path, name: str) -> None:
-    made = MAKE(arm(dumped(tmp_path / name, ROWS), POINTS))
+    made = make(arm(dumped(tmp_path / name, ROWS), POINTS))
     prepared = corpus(*DOCUMENTS)
     build = build_index(prepared, ArmSettings("dump", made), None)
     assert preflight([build_index(prepared, ArmSettings("ours", TokenWindow(8)), 8), build]).problems == ()
@@ -125,7 +131,7 @@ def nested(row: dict[str, Any], under: str, own_id: str = "id") -> dict[str, Any
 def test_usual_exports_are_read_through_the_declared_mapping(
     tmp_path: Path, rows: list[dict[str, Any]], options: dict[str, Any], name: str
 ) -> None:
-    made = MAKE(arm(dumped(tmp_path / name, rows), options))
+    made = make(arm(dumped(tmp_path / name, rows), options))
     made.check(DOCUMENTS)
     assert "".join(texts(made, DOCUMENTS[0])) == POLICY
     assert texts(made, DOCUMENTS[1]) == [NOTICE]
@@ -133,7 +139,7 @@ def test_usual_exports_are_read_through_the_declared_mapping(
 
 def test_wrong_offsets_are_corrected_and_counted(tmp_path: Path) -> None:
     first_found = [{**row, "start": POLICY.find(str(row["text"]))} for row in ROWS[:3]]
-    made = MAKE(arm(dumped(tmp_path / "d.jsonl", [{**row, "end": None} for row in first_found]), POINTS))
+    made = make(arm(dumped(tmp_path / "d.jsonl", [{**row, "end": None} for row in first_found]), POINTS))
     table = made.chunks(DOCUMENTS[0], TOKENIZER.encode(POLICY.encode()), None)
     assert table.starts.tolist() == [0, 17, 34]
     assert table.remarks == {"wrong offsets corrected": 1}
@@ -143,7 +149,7 @@ def test_offsets_in_another_unit_than_declared_are_all_counted_wrong(tmp_path: P
     rows = [{"document": "e.md", "text": text, "start": start} for text, start in [("👩‍👩‍👧", 0), ("a", 5), ("b", 6)]]
     doc = document("e.md", "👩‍👩‍👧ab")
     for unit, wrong in [("code-points", 0), ("utf-16", 2), ("bytes", 2)]:
-        made = MAKE(arm(dumped(tmp_path / "d.jsonl", rows), {"unit": unit}))
+        made = make(arm(dumped(tmp_path / "d.jsonl", rows), {"unit": unit}))
         remarks = made.chunks(doc, TOKENIZER.encode(doc.content), None).remarks
         assert remarks.get("wrong offsets corrected", 0) == wrong, unit
 
@@ -152,9 +158,9 @@ def test_unordered_export_is_put_in_its_declared_order(tmp_path: Path) -> None:
     shuffled = [{**ROWS[i], "seq": i, "sum": float(i)} for i in (2, 3, 1, 0)]
     where = dumped(tmp_path / "d.jsonl", shuffled)
     for options in [{**POINTS, "order": "offsets"}, {**POINTS, "order": "field", "fields": {"order": "seq"}}]:
-        assert "".join(texts(MAKE(arm(where, options)), DOCUMENTS[0])) == POLICY
+        assert "".join(texts(make(arm(where, options)), DOCUMENTS[0])) == POLICY
     with pytest.raises(ChunkingRefused, match=r"out-of-order|duplicated"):
-        texts(MAKE(arm(where, POINTS)), DOCUMENTS[0])
+        texts(make(arm(where, POINTS)), DOCUMENTS[0])
 
 
 @pytest.mark.parametrize(
@@ -180,26 +186,26 @@ def test_unordered_export_is_put_in_its_declared_order(tmp_path: Path) -> None:
 )
 def test_damaged_line_is_named_and_nothing_of_the_dump_is_used(tmp_path: Path, row: Any, said: str) -> None:
     with pytest.raises(SegmenterConfigError, match=said) as refused:
-        MAKE(arm(dumped(tmp_path / "d.jsonl", [ROWS[0], row, *ROWS[1:]]), POINTS))
+        make(arm(dumped(tmp_path / "d.jsonl", [ROWS[0], row, *ROWS[1:]]), POINTS))
     assert "1 of its lines are damaged" in str(refused.value)
 
 
 def test_many_damaged_lines_are_counted_and_some_quoted(tmp_path: Path) -> None:
     with pytest.raises(SegmenterConfigError, match=r"30 of its lines are damaged: line 1: .*; and 20 more"):
-        MAKE(arm(dumped(tmp_path / "d.jsonl", ["no"] * 30), {}))
+        make(arm(dumped(tmp_path / "d.jsonl", ["no"] * 30), {}))
 
 
 def test_bytes_that_are_not_utf8_are_named(tmp_path: Path) -> None:
     path = tmp_path / "d.jsonl"
     path.write_bytes(b'{"text": "caf\xe9", "document": "d"}\n')
     with pytest.raises(SegmenterConfigError, match="line 1: byte 13 of the line is not UTF-8"):
-        MAKE(arm((str(path), hashlib.sha256(path.read_bytes()).hexdigest()), {}))
+        make(arm((str(path), hashlib.sha256(path.read_bytes()).hexdigest()), {}))
 
 
 def test_bom_blank_lines_and_missing_last_newline_are_no_damage(tmp_path: Path) -> None:
     path = tmp_path / "d.jsonl"
     path.write_bytes(b"\xef\xbb\xbf" + b"\r\n\r\n".join(json.dumps(row).encode() for row in ROWS))
-    made = MAKE(arm((str(path), hashlib.sha256(path.read_bytes()).hexdigest()), POINTS))
+    made = make(arm((str(path), hashlib.sha256(path.read_bytes()).hexdigest()), POINTS))
     assert "".join(texts(made, DOCUMENTS[0])) == POLICY
 
 
@@ -209,16 +215,16 @@ def test_damaged_parquet_is_refused(tmp_path: Path) -> None:
         path = tmp_path / "cut.parquet"
         path.write_bytes(content)
         with pytest.raises(SegmenterConfigError, match=said):
-            MAKE(arm((str(path), hashlib.sha256(content).hexdigest()), {}))
+            make(arm((str(path), hashlib.sha256(content).hexdigest()), {}))
     with pytest.raises(SegmenterConfigError, match="it has no column body; its columns are id, document, text"):
-        MAKE(arm(dumped(tmp_path / "e.parquet", ROWS), {"fields": {"text": "body"}}))
+        make(arm(dumped(tmp_path / "e.parquet", ROWS), {"fields": {"text": "body"}}))
     with pytest.raises(SegmenterConfigError, match="row 2: no text"):
-        MAKE(arm(dumped(tmp_path / "f.parquet", [ROWS[0], {**ROWS[1], "text": None}]), POINTS))
+        make(arm(dumped(tmp_path / "f.parquet", [ROWS[0], {**ROWS[1], "text": None}]), POINTS))
 
 
 def test_offsets_without_a_declared_unit_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SegmenterConfigError, match="claims offsets at 'start', but the options declare no \"unit\""):
-        MAKE(arm(dumped(tmp_path / "d.jsonl", ROWS), {}))
+        make(arm(dumped(tmp_path / "d.jsonl", ROWS), {}))
 
 
 @pytest.mark.parametrize(
@@ -241,21 +247,21 @@ def test_offsets_without_a_declared_unit_are_refused(tmp_path: Path) -> None:
 )
 def test_options_that_cannot_be_used_are_refused(tmp_path: Path, options: Any, said: str) -> None:
     with pytest.raises(SegmenterConfigError, match=said):
-        MAKE(arm(dumped(tmp_path / "d.jsonl", ROWS), options))
+        make(arm(dumped(tmp_path / "d.jsonl", ROWS), options))
 
 
 def test_order_by_offsets_needs_one_in_every_row(tmp_path: Path) -> None:
     rows = [ROWS[0], {**ROWS[1], "start": None}]
     with pytest.raises(SegmenterConfigError, match="cannot be put in order by offsets"):
-        MAKE(arm(dumped(tmp_path / "d.jsonl", rows), {**POINTS, "order": "offsets"}))
+        make(arm(dumped(tmp_path / "d.jsonl", rows), {**POINTS, "order": "offsets"}))
 
 
 def test_file_that_is_not_the_pinned_one_is_refused(tmp_path: Path) -> None:
     path, digest = dumped(tmp_path / "d.jsonl", ROWS)
     for pinned in ("0" * 64, "", digest[:-1]):
         with pytest.raises(SegmenterConfigError, match="does not have the digest the plan pins"):
-            MAKE(arm((path, pinned), POINTS))
-    assert MAKE(arm((path, digest.upper()), POINTS)).digest == digest
+            make(arm((path, pinned), POINTS))
+    assert make(arm((path, digest.upper()), POINTS)).digest == digest
 
 
 def test_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
@@ -268,17 +274,17 @@ def test_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
         ("x" * 5000, "cannot be read"),
     ]:
         with pytest.raises(SegmenterConfigError, match=said):
-            MAKE(arm((str(path), "0" * 64), {}))
+            make(arm((str(path), "0" * 64), {}))
 
 
 def test_empty_dump_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SegmenterConfigError, match="it holds no chunk"):
-        MAKE(arm(dumped(tmp_path / "d.jsonl", []), {}))
+        make(arm(dumped(tmp_path / "d.jsonl", []), {}))
 
 
 def test_unknown_missing_and_doubled_documents_are_named_with_their_line(tmp_path: Path) -> None:
     rows = [*ROWS[:3], {"document": "other.md", "text": "x"}]
-    made = MAKE(arm(dumped(tmp_path / "d.jsonl", rows), POINTS))
+    made = make(arm(dumped(tmp_path / "d.jsonl", rows), POINTS))
     with pytest.raises(ChunkingRefused) as refused:
         build_index(corpus(*DOCUMENTS), ArmSettings("dump", made), None)
     assert "1 documents of the dump are not in the corpus: 'other.md' (first at 4)" in str(refused.value)
@@ -287,11 +293,11 @@ def test_unknown_missing_and_doubled_documents_are_named_with_their_line(tmp_pat
     with pytest.raises(
         ChunkingRefused, match=r"1 names stand for several versions in the corpus: 'policy\.md' \(first"
     ):
-        MAKE(arm(dumped(tmp_path / "e.jsonl", ROWS), POINTS)).check(two)
+        make(arm(dumped(tmp_path / "e.jsonl", ROWS), POINTS)).check(two)
 
 
 def test_document_without_chunks_may_be_reported_instead(tmp_path: Path) -> None:
-    made = MAKE(arm(dumped(tmp_path / "d.jsonl", ROWS[:3]), POINTS, Uncovered.REPORT))
+    made = make(arm(dumped(tmp_path / "d.jsonl", ROWS[:3]), POINTS, Uncovered.REPORT))
     prepared = corpus(*DOCUMENTS)
     build = build_index(prepared, ArmSettings("dump", made), None)
     entries = {entry["document"]: entry for entry in boundary_documents(prepared, build.chunks)}
@@ -310,23 +316,23 @@ def test_document_without_chunks_may_be_reported_instead(tmp_path: Path) -> None
     ],
 )
 def test_dump_that_lost_or_changed_text_is_refused(tmp_path: Path, change: Any, said: str) -> None:
-    made = MAKE(arm(dumped(tmp_path / "d.jsonl", change(ROWS[:3])), POINTS))
+    made = make(arm(dumped(tmp_path / "d.jsonl", change(ROWS[:3])), POINTS))
     with pytest.raises(ChunkingRefused, match=said):
         texts(made, DOCUMENTS[0])
 
 
 def test_chunks_of_a_longer_version_are_not_found_in_a_shorter_one(tmp_path: Path) -> None:
     shorter = document("policy.md", "Fees are waived.\n", version_label="2")
-    made = MAKE(arm(dumped(tmp_path / "d.jsonl", ROWS[:3]), POINTS))
+    made = make(arm(dumped(tmp_path / "d.jsonl", ROWS[:3]), POINTS))
     with pytest.raises(ChunkingRefused, match="2 of 3 chunks are not the source's text in its order"):
         texts(made, shorter)
 
 
 def test_dump_has_no_phase_and_equal_dumps_are_equal(tmp_path: Path) -> None:
     where = dumped(tmp_path / "d.jsonl", ROWS)
-    made = MAKE(arm(where, POINTS))
+    made = make(arm(where, POINTS))
     with pytest.raises(PhaseError, match="unshifted control"):
         made.chunks(DOCUMENTS[0], TOKENIZER.encode(POLICY.encode()), 1)
-    assert made == MAKE(arm(where, POINTS))
-    assert made.describe() == MAKE(arm(where, POINTS)).describe()
+    assert made == make(arm(where, POINTS))
+    assert made.describe() == make(arm(where, POINTS)).describe()
     assert (made.stride, made.rule) == (0, "unshifted control")

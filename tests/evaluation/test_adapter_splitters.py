@@ -57,7 +57,7 @@ def arm(segmenter: str, splitter: str, options: Any = "{}", uncovered: Uncovered
 
 def make(*given: Any) -> Any:
     one = arm(*given)
-    return REGISTRY.get(Kind.SEGMENTER, one.segmenter).make(one)
+    return REGISTRY.get(Kind.SEGMENTER, one.segmenter).make(one).made
 
 
 def chunks(segmenter: Any, text: str = TEXT) -> ChunkTable:
@@ -96,7 +96,8 @@ def test_well_known_splitters_give_exact_intervals_of_every_demo_source(
 def test_a_foreign_arm_is_built_compared_and_recorded_like_any_other() -> None:
     prepared = corpus(*demo_documents())
     options = {"chunk_size": 40, "chunk_overlap": 10, **MEASURED}
-    made = make("langchain", f"{LANGCHAIN}:RecursiveCharacterTextSplitter", options)
+    one = arm("langchain", f"{LANGCHAIN}:RecursiveCharacterTextSplitter", options)
+    made = REGISTRY.get(Kind.SEGMENTER, "langchain").make(one)
     foreign = build_index(prepared, ArmSettings("foreign", made), None)
     assert preflight([build_index(prepared, ArmSettings("ours", TokenWindow(40)), 40), foreign]).problems == ()
     described = foreign.manifest["segmenter"]
@@ -249,6 +250,15 @@ def test_missing_package_says_what_to_install(
     monkeypatch.setitem(sys.modules, module, None)  # type: ignore[arg-type]
     with pytest.raises(SegmenterConfigError, match=f"the package {package} is not here .*uv pip install {package}"):
         make(segmenter, "x:Y")
+
+
+def test_arm_is_named_without_its_package_and_says_why_it_cannot_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "chonkie", None)  # type: ignore[arg-type]
+    one = arm("chonkie", "chonkie:TokenChunker", {"chunk_size": 5})
+    deferred = REGISTRY.get(Kind.SEGMENTER, "chonkie").make(one)
+    assert (deferred.name, deferred.stride, deferred.rule) == ("chonkie", 0, "unshifted control")
+    with pytest.raises(ChunkingRefused, match="uv pip install chonkie"):
+        build_index(corpus(document("d", TEXT)), ArmSettings("a", deferred), None)
 
 
 def test_foreign_segmenters_are_controls_without_phases() -> None:
