@@ -2,11 +2,17 @@
 
     python bench/sweep.py --data ../shared/data/chunking-evaluation --json sweep.json
 
-Three things are timed over the same arms (256/0, 256/64) and phases on the same 472 questions: the *rebuild* (encode
-with the same tokenizer, slice, index and query with bm25s, for each phase and arm), *ranks only* (one tokenisation,
-one table of word positions, every phase from differences) and *all stages* (ranks, support at every stage, packing
-under a ceiling and a top-k view). The rebuild's ranks are compared with ours; the ratio of times is the figure,
-seconds belong to the machine.
+Five things are timed on the same corpora and the same 472 questions, one thread each:
+
+* the *rebuild* (`bench/rebuild.py`): encode, slice, index and query with bm25s for each phase and arm;
+* *ranks only*: one tokenisation and one table of word positions, every phase from differences;
+* *all stages* (`bench/sealed.py`): the sweep through the services, three ceilings and a top-k, sealed in the ledger;
+* the same sweep *again*;
+* ranks only at *ten times the corpus*, for the time per token.
+
+Once for 16 phases of the arms 256/0 and 256/64, once for every phase of 256/64. The rebuild's ranks are compared with
+ours. Ratios are of processor seconds, which other work on the machine disturbs least; those of the clock stand beside
+them. Of the 192 rebuilds of every phase an evenly spaced sample is timed and scaled up unless `--full`.
 """
 
 from __future__ import annotations
@@ -18,155 +24,260 @@ import json
 import os
 import platform
 import resource
+import subprocess
 import sys
+import tempfile
 import time
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
-import bm25s
 import numpy as np
 
+os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = os.environ["NUMBA_NUM_THREADS"] = "1"
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from annotate.domain.vocabulary import Partition, Sample, Segment
-from evaluation.domain.analysis import Analyser
-from evaluation.domain.bm25 import QUANTUM, Bm25, query_terms, rank, score
-from evaluation.domain.cell import build_index, prepare_corpus, run_block
-from evaluation.domain.frozen import Document, FrozenQuestion, Interval, SupportSpan
-from evaluation.domain.packing import Packer
+from evaluation.domain.analysis import Analyser, word_pattern
+from evaluation.domain.bm25 import Bm25
+from evaluation.domain.frozen import Document
+from evaluation.domain.hits import Ranked
+from evaluation.domain.index_build import build_index, prepare_corpus
 from evaluation.domain.phases import grid
-from evaluation.domain.pipeline import ArmSettings, PipelineSettings
-from evaluation.domain.plan import Budget, Retrieval
+from evaluation.domain.pipeline import ArmSettings
+from evaluation.domain.retrieval.lexical import Bm25Retriever
 from evaluation.domain.segmenters.token_window import TokenWindow
-from evaluation.plugins.tokenizers import load_tokenizer
+from evaluation.domain.stage_protocols import Queries, ReaderMask
+from evaluation.plugins.tokenizers import SHIPPED_PATH, load_tokenizer
 
+HERE = Path(__file__).resolve().parent
 ARMS = (TokenWindow(256, 0), TokenWindow(256, 64))
+PHASES = 16
 DEPTH = 50
+CEILINGS = [200, 400, 800]
 DAY = date(2026, 1, 1)
+COPIES = 10
+#: Rebuilds of "every phase" that are timed by default.
+SAMPLE = 12
+TOLERANCE = 1e-5
+
+#: Figure → (at least, at most); None where there is no such bound.
+TARGETS: dict[str, tuple[float | None, float | None]] = {
+    "ratio_ranks_grid": (15, None),
+    "ratio_ranks_every": (30, None),
+    "ratio_all_stages_grid": (8, None),
+    "ratio_all_stages_every": (12, None),
+    "rank_lists_different": (None, 0),
+    "time_per_token_at_10x": (None, 1.3),
+    "peak_megabytes_grid": (None, 4096),
+    "peak_megabytes_every": (None, 4096),
+    "bytes_per_question_and_arm": (None, 2000),
+    "share_of_first_same_again": (None, 0.1),
+}
+
+type Run = tuple[TokenWindow, int]
 
 
-def load(data: Path) -> tuple[list[Document], list[FrozenQuestion]]:
-    """Corpora and questions, code-point references turned into bytes."""
-    documents: dict[str, Document] = {}
+def documents_of(data: Path) -> list[Document]:
+    """The corpora in corpus order."""
+    found = []
     for path in sorted((data / "corpora").glob("*.md")):
         raw = path.read_bytes()
-        documents[path.stem] = Document(path.stem, "1", hashlib.sha256(raw).hexdigest(), raw, DAY)
-    questions = []
+        found.append(Document(path.stem, "1", hashlib.sha256(raw).hexdigest(), raw, DAY))
+    return found
+
+
+def questions_of(data: Path) -> list[str]:
+    """The texts of the questions."""
     with (data / "questions_df.csv").open(newline="", encoding="utf-8") as rows:
-        for number, row in enumerate(csv.DictReader(rows)):
-            doc = documents[row["corpus_id"]]
-            text = doc.content.decode()
-            spans = []
-            for i, reference in enumerate(json.loads(row["references"])):
-                start = len(text[: reference["start_index"]].encode())
-                end = start + len(reference["content"].encode())
-                spans.append(SupportSpan(f"r{i}", Interval(doc.digest, start, end)))
-            questions.append(
-                FrozenQuestion(
-                    question_id=f"q{number:03}",
-                    text=row["question"],
-                    answerable=True,
-                    support_sets=(tuple(spans),),
-                    segment=Segment.UNCLASSIFIED,
-                    sample=Sample.REPRESENTATIVE,
-                    partition=Partition.DEVELOPMENT,
-                    cluster=row["corpus_id"],
-                    reader_labels=frozenset(),
-                    as_of=DAY,
-                )
-            )
-    return list(documents.values()), questions
+        return [row["question"] for row in csv.DictReader(rows)]
 
 
-def rebuild(documents: list[Document], texts: list[str], window: TokenWindow, phase: int) -> list[np.ndarray]:
-    """Ranks of one phase the ordinary way: encode, slice, index, query."""
-    tokenizer, analyser = load_tokenizer(), Analyser()
-    chunks: list[list[str]] = []
-    for doc in sorted(documents, key=lambda d: d.document_id):
-        tokens = tokenizer.encode(doc.content)
-        starts = tokens.starts()
-        edges = [0, *range(phase, tokens.n, window.stride)]
-        for i, first in enumerate(edges):
-            core_end = edges[i + 1] if i + 1 < len(edges) else tokens.n
-            begin = int(starts[first]) if i else 0
-            chunks.append(
-                analyser.terms(doc.content[begin : starts[min(core_end + window.overlap, tokens.n)]].decode())
-            )
-    index = bm25s.BM25(method="lucene", k1=1.5, b=0.75, dtype="float64")
-    index.index(chunks, show_progress=False)
-    ranks = []
-    for text in texts:
-        scores = np.rint(np.asarray(index.get_scores(analyser.terms(text))) * QUANTUM).astype(np.int64)
-        found = np.flatnonzero(scores)
-        ranks.append(rank(found, scores[found], DEPTH)[0])
-    return ranks
+def ranks(documents: list[Document], questions: list[str], runs: list[Run]) -> tuple[list[Ranked], int]:
+    """Ranks of every run, everything made anew once; and the corpus' tokens."""
+    prepared = prepare_corpus(documents, load_tokenizer(), Analyser())
+    retriever = Bm25Retriever(Bm25(1.5, 0.75))
+    n, none = len(questions), ("",) * len(questions)
+    found = []
+    for window, phase in runs:
+        build = build_index(prepared, ArmSettings("arm", window), phase)
+        ones = np.ones(len(build.chunks), dtype=np.bool_)
+        queries = Queries(
+            tuple(questions),
+            np.zeros(n, dtype=np.int64),
+            (ReaderMask(ones, ones, ones, ones),),
+            ((),) * n,
+            none,
+            none,
+            none,
+        )
+        found.append(retriever.index(prepared, build).search(queries, DEPTH))
+    return found, prepared.source_tokens
+
+
+def clocked(work: Any, *given: Any) -> tuple[Any, np.ndarray]:
+    """What `work` returns, and its seconds on the clock and of the processor."""
+    began, worked = time.perf_counter(), time.process_time()
+    found = work(*given)
+    return found, np.array([time.perf_counter() - began, time.process_time() - worked])
+
+
+def rebuilt(python: str, data: Path, questions: list[str], runs: list[Run], keep: list[int]) -> Any:
+    """Seconds of each rebuild, (runs, 2), and ranks and scores of those in `keep`."""
+    # -P: this folder has a coverage.py of its own, and numba looks for the package of that name.
+    child = [python, "-P", HERE / "rebuild.py"]
+    backend = subprocess.run([*child, "--backend"], check=True, capture_output=True, text=True)
+    job = {
+        "texts": [str(path) for path in sorted((data / "corpora").glob("*.md"))],
+        "tokenizer": str(SHIPPED_PATH),
+        # Two code points at least, as the analyser; `\w` and combining marks.
+        "pattern": word_pattern().pattern.removesuffix("+") + "{2,}",
+        "questions": questions,
+        "windows": [(window.capacity, window.overlap, phase) for window, phase in runs],
+        "keep": keep,
+        "k1": 1.5,
+        "b": 0.75,
+        "depth": DEPTH,
+        "backend": backend.stdout.strip(),
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "job.json").write_text(json.dumps(job))
+        subprocess.run([*child, f"{folder}/job.json", f"{folder}/out.npz"], check=True)
+        with np.load(f"{folder}/out.npz") as found:
+            return dict(found), job["backend"]
+
+
+def sealed(data: Path, phases: str, *, one_arm: bool) -> dict[str, Any]:
+    """A whole sweep through the services, in a process of its own."""
+    job = {"data": str(data.resolve()), "ceilings": CEILINGS, "phases": phases, "one_arm": one_arm}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "job.json"
+        path.write_text(json.dumps(job))
+        done = subprocess.run([sys.executable, HERE / "sealed.py", path], check=True, stdout=subprocess.PIPE, text=True)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def differing(mine: Ranked, chunks: np.ndarray, scores: np.ndarray) -> int:
+    """Questions whose list differs from the rebuilt one by more than swaps of scores equal to `TOLERANCE`."""
+    count = 0
+    for q, n in enumerate(mine.count.tolist()):
+        own, theirs = mine.score[q, :n] / 1e6, scores[q, :n]
+        same = np.allclose(own, theirs, rtol=TOLERANCE, atol=1e-6) and np.all(scores[q, n:] < 1e-6)
+        by_chunk = dict(zip(chunks[q].tolist(), scores[q].tolist(), strict=True))
+        edge = float(theirs[-1]) if n else 0.0
+        # A chunk the other list lacks may only be one that ties with its last.
+        there = [by_chunk.get(chunk, edge) for chunk in mine.chunk[q, :n].tolist()]
+        count += not (same and np.allclose(own, there, rtol=TOLERANCE, atol=1e-6))
+    return count
+
+
+def compare(mine: list[Ranked], theirs: dict[str, np.ndarray], kept: dict[int, int]) -> int:
+    """`differing` over the runs kept by the rebuild; `kept` maps its numbers to ours."""
+    return sum(differing(mine[own], theirs[f"chunk{n}"], theirs[f"score{n}"]) for n, own in kept.items())
+
+
+def copies(documents: list[Document]) -> list[Document]:
+    """Every document ten times under new ids; a last line tells the copies apart, since equal bytes are one version."""
+    made = []
+    for number in range(COPIES):
+        for document in documents:
+            raw = document.content + b"\n%d\n" % number
+            name = f"{document.document_id}-{number}"
+            made.append(Document(name, "1", hashlib.sha256(raw).hexdigest(), raw, DAY))
+    return made
+
+
+def ratios(figures: dict[str, Any], name: str, slow: np.ndarray, fast: np.ndarray) -> None:
+    """Write seconds and ratio, of the processor and on the clock."""
+    figures[f"processor_seconds_{name}"] = round(float(fast[1]), 2)
+    figures[f"ratio_{name}"] = round(float(slow[1] / fast[1]), 2)
+    figures[f"ratio_{name}_clock"] = round(float(slow[0] / fast[0]), 2)
+
+
+def measure(data: Path, python: str, *, full: bool) -> tuple[dict[str, Any], dict[str, str]]:
+    """All figures, and the versions the rebuild ran with."""
+    documents, questions = documents_of(data), questions_of(data)
+    grid_runs: list[Run] = [(window, label.phase(window.stride)) for window in ARMS for label in grid(PHASES)]
+    every_runs: list[Run] = [(ARMS[1], phase) for phase in range(1, ARMS[1].stride + 1)]
+    step = 1 if full else len(every_runs) // SAMPLE
+    sample = list(range(step - 1, len(every_runs), step))
+    word_pattern()  # both sides read words by it; compiled once per process, before anything is timed
+    figures: dict[str, Any] = {"questions": len(questions), "phases_every": len(every_runs)}
+
+    theirs, figures["rebuild_backend"] = rebuilt(
+        python, data, questions, grid_runs + [every_runs[i] for i in sample], list(range(len(grid_runs) + len(sample)))
+    )
+    spent = theirs.pop("spent")
+    versions = json.loads(str(theirs.pop("versions")))
+    slow = spent[: len(grid_runs)].sum(axis=0)
+    slow_every = spent[len(grid_runs) :].sum(axis=0) * len(every_runs) / len(sample)
+    figures |= {
+        "rebuilds_timed_every": len(sample),
+        "processor_seconds_rebuild_grid": round(float(slow[1]), 2),
+        "processor_seconds_rebuild_every": round(float(slow_every[1]), 2),
+    }
+
+    (mine, figures["source_tokens"]), fast = clocked(ranks, documents, questions, grid_runs)
+    (mine_every, _), fast_every = clocked(ranks, documents, questions, every_runs)
+    ratios(figures, "ranks_grid", slow, fast)
+    ratios(figures, "ranks_every", slow_every, fast_every)
+    kept = {i: i for i in range(len(grid_runs))}
+    kept_every = {len(grid_runs) + n: i for n, i in enumerate(sample)}
+    figures["rank_lists_compared"] = (len(kept) + len(kept_every)) * len(questions)
+    figures["rank_lists_different"] = compare(mine, theirs, kept) + compare(mine_every, theirs, kept_every)
+
+    small = grid_runs[::8]
+    (_, tokens), once = clocked(ranks, documents, questions, small)
+    (_, tokens_ten), ten = clocked(ranks, copies(documents), questions, small)
+    figures["time_per_token_at_10x"] = round(float(ten[1] / tokens_ten / (once[1] / tokens)), 3)
+    figures["time_per_token_at_10x_clock"] = round(float(ten[0] / tokens_ten / (once[0] / tokens)), 3)
+    figures["peak_megabytes_ranks_at_10x"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+    whole = sealed(data, f"grid = {PHASES}", one_arm=False)
+    first = np.array(whole["spent"]["first"])
+    ratios(figures, "all_stages_grid", slow, first)
+    figures["bytes_per_question_and_arm"] = round(whole["bytes_grown"] / len(questions) / len(ARMS))
+    figures["share_of_first_same_again"] = round(whole["spent"]["same_again"][1] / float(first[1]), 4)
+    figures["share_of_first_another_sweep"] = round(whole["spent"]["another_sweep"][1] / float(first[1]), 4)
+    figures["roots_equal"] = int(whole["roots_equal"])
+    figures["peak_megabytes_grid"] = whole["peak_megabytes"]
+    # The plan compares the arm with itself (contained tails dropped), so half of it is one arm.
+    every = sealed(data, "every = true", one_arm=True)
+    ratios(figures, "all_stages_every", slow_every, np.array(every["spent"]["first"]) / 2)
+    figures["peak_megabytes_every"] = every["peak_megabytes"]
+    return figures, versions
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Time the three ways; returns 1 when the ranks of rebuild and sweep differ by more than ties of rounding."""
+    """Measure and print; returns 1 when a target is missed."""
     parser = argparse.ArgumentParser(description="Time a sweep against rebuilding the index for every phase.")
     parser.add_argument("--data", type=Path, default=Path("../shared/data/chunking-evaluation"))
-    parser.add_argument("--phases", type=int, default=16, help="labels in the grid (default 16)")
-    parser.add_argument("--json", type=Path, help="write the figures here")
+    parser.add_argument("--json", type=Path, help="write figures, versions and machine here")
+    parser.add_argument("--full", action="store_true", help="time the rebuild of every phase instead of a sample")
+    parser.add_argument("--rebuild-python", default=sys.executable, help="interpreter with bm25s (and numba)")
     options = parser.parse_args(arguments)
-    documents, questions = load(options.data)
-    texts = [one.text for one in questions]
-    runs = [(window, label.phase(window.stride)) for window in ARMS for label in grid(options.phases)]
-
-    began = time.perf_counter()
-    reference = [rebuild(documents, texts, window, phase) for window, phase in runs]
-    seconds = {"rebuild": time.perf_counter() - began}
-
-    began = time.perf_counter()
-    prepared = prepare_corpus(documents, load_tokenizer(), Analyser())
-    queries = query_terms(texts, prepared.analyser, prepared.words)
-    ranks = []
-    for window, phase in runs:
-        build = build_index(prepared, ArmSettings("arm", window), phase)
-        scored = score(Bm25(1.5, 0.75), prepared.words, build.words, queries)
-        ranks.append([rank(chunks, scores, DEPTH)[0] for chunks, scores in scored])
-    seconds["ranks_only"] = time.perf_counter() - began
-
-    began = time.perf_counter()
-    prepared = prepare_corpus(documents, load_tokenizer(), Analyser())
-    budget = Budget(
-        tokenizer="cutline-bpe-4k",
-        evidence_tokens=(400,),
-        primary_evidence_tokens=400,
-        instruction_tokens=100,
-        output_tokens=100,
-        top_k=5,
-    )
-    settings = PipelineSettings(budget, Retrieval("bm25", DEPTH))
-    packer = Packer(prepared, budget)
-    for window, phase in runs:
-        build = build_index(prepared, ArmSettings("arm", window), phase)
-        run_block(prepared, build, questions, settings, packer=packer)
-    seconds["all_stages"] = time.perf_counter() - began
-
-    lists = [
-        (one, two) for mine, theirs in zip(ranks, reference, strict=True) for one, two in zip(mine, theirs, strict=True)
-    ]
-    different = sum(not np.array_equal(one, two) for one, two in lists)
-    figures = {
-        "phases": options.phases,
-        "questions": len(questions),
-        "source_tokens": prepared.source_tokens,
-        "rank_lists": len(lists),
-        "rank_lists_different": different,
-        **{f"seconds_{name}": round(value, 3) for name, value in seconds.items()},
-        "ratio_ranks_only": round(seconds["rebuild"] / seconds["ranks_only"], 2),
-        "ratio_all_stages": round(seconds["rebuild"] / seconds["all_stages"], 2),
-        "peak_megabytes": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
-    }
+    figures, rebuild_versions = measure(options.data, options.rebuild_python, full=options.full)
+    missed = []
     for name, value in figures.items():
-        print(f"{name:24} {value}")
+        least, most = TARGETS.get(name, (None, None))
+        if (least is not None and value < least) or (most is not None and value > most):
+            missed.append(name)
+        wanted = f"at least {least}" if least is not None else f"at most {most}" if most is not None else ""
+        print(f"{name:36} {value!s:>12}  {wanted}{'  MISSED' if name in missed else ''}")
     if options.json:
-        packages = {name: version(name) for name in ("numpy", "scipy", "tokenizers", "bm25s")}
-        machine = {"processor": platform.machine(), "cores": os.cpu_count(), "python": platform.python_version()}
-        options.json.write_text(json.dumps({"figures": figures, "versions": packages, "machine": machine}, indent=1))
-    return 1 if different > len(lists) // 1000 else 0
+        packages = {name: version(name) for name in ("django", "numpy", "scipy", "tokenizers")}
+        packages |= {f"rebuild {name}": number for name, number in rebuild_versions.items()}
+        machine = {
+            "processor": platform.machine(),
+            "cores": os.cpu_count(),
+            "python": platform.python_version(),
+            "load": round(os.getloadavg()[0], 1),
+        }
+        document = {"figures": figures, "versions": packages, "machine": machine}
+        options.json.write_text(json.dumps(document, indent=1) + "\n")
+    return int(bool(missed))
 
 
 if __name__ == "__main__":

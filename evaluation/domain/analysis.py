@@ -33,7 +33,7 @@ class AnalyserError(ValueError):
 
 
 @cache
-def _word_pattern() -> re.Pattern[str]:
+def word_pattern() -> re.Pattern[str]:
     """Runs of `\\w` and combining marks; `\\w` alone leaves marks out and breaks Devanagari and NFD words."""
     # Planes 4 to 13 are unassigned and 15 and 16 private: no marks there, and four fifths of all code points.
     points = (*range(0x300, 0x40000), *range(0xE0000, 0xE1000))
@@ -52,11 +52,11 @@ def _word_pattern() -> re.Pattern[str]:
 
 
 def word_edges(text: str) -> tuple[IntArray, IntArray]:
-    """Start and end of every word of `text` in code points; the runs `_word_pattern` finds, found all at once."""
+    """Start and end of every word of `text` in code points; the runs `word_pattern` finds, found all at once."""
     codes = np.frombuffer(text.encode("utf-32-le"), dtype="<u4")
     if not codes.size:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    pattern = _word_pattern()
+    pattern = word_pattern()
     # Only the code points that occur are looked at: some hundred, of more than a million.
     table = np.zeros(int(codes.max()) + 1, dtype=np.bool_)
     table[codes] = True
@@ -103,7 +103,7 @@ class Analyser:
 
     def terms(self, text: str) -> list[str]:
         """Terms of `text` in order, repetitions kept."""
-        return [term for match in _word_pattern().finditer(text) if (term := self.term(match.group())) is not None]
+        return [term for match in word_pattern().finditer(text) if (term := self.term(match.group())) is not None]
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,13 @@ def test_lsa_and_mmr_take_their_settings() -> None:
     assert reranker == MaximalMarginalRelevance("0.4")
 
 
+def test_hybrid_makes_its_inputs_from_the_same_settings() -> None:
+    hybrid = made(Retrieval("hybrid", 50, k1="0.9", dimensions=32, fuse=("lsa", "bm25"), rrf_k=10))
+    described = hybrid.describe()
+    assert (described["fuse"], described["rrf_k"]) == ("lsa bm25", 10)
+    assert (described["bm25.k1"], described["lsa.dimensions"]) == ("0.9", 32)
+
+
 def test_http_calls_listed_hosts_only(settings: Any) -> None:
     settings.RETRIEVAL_HOSTS_ALLOWED = []
     plan = Retrieval("http", 50, endpoint="http://127.0.0.1:9/s", timeout_ms=70, attempts=2)
