@@ -57,6 +57,8 @@ class RestrictedText:
     def found_in(self, text: bytes) -> tuple[Interval, ...]:
         """Return the restricted intervals of which `text` holds bytes, joined where they touch, in corpus order."""
         found: set[tuple[int, int, int]] = set()
+        if not self.hashes.size and not self.short:
+            return ()
         for form in readings(text):
             found |= set(self._windows_in(form))
             found |= {self._placed(one) for one in self.short if self._bytes(one) in form}

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from annotate.domain.errors import BadInput
+from evaluation.domain.asking import block_of_questions
 from evaluation.domain.authorise import access
 from evaluation.domain.chunk_id import chunk_id
 from evaluation.domain.coverage import targets
@@ -19,14 +20,12 @@ from evaluation.domain.rank_measures import Judgements, RankFigures, Run, rank_f
 from evaluation.domain.relevance import Relevance, chunk_grades
 from evaluation.domain.trec_files import TrecNameError, qrels_text, run_text
 from evaluation.models import Sweep
-from evaluation.selectors.question_trace import question_trace
 from evaluation.services.arm_phases import arm_phases
 from evaluation.services.frozen_world import World, load_world
-from evaluation.services.pipeline_of import arm_settings
+from evaluation.services.pipeline_of import arm_settings, policies_of
 from evaluation.services.problems import Conflict, NotSealed
-from evaluation.services.result_keys import MANIFEST, build_key
-from evaluation.services.run_cell import index_build
-from ledger.selectors.records import results
+from evaluation.services.recorded_ranks import Ranks, recorded_ranks
+from evaluation.services.run_cell import Indexed, index_of
 
 #: Depths at which Cutline's own figures stand beside the files, as far as the list reaches.
 DEPTHS = (1, 3, 5, 10, 20, 50, 100)
@@ -58,59 +57,60 @@ class TrecExport:
         ]
 
 
-def trec_export(sweep: Sweep, arm: str, label: str, rule: Relevance = Relevance.WHOLE) -> TrecExport:
-    """Return what `arm` ranked at the phase with this label, from the sealed results.
+def trec_export(sweep: Sweep, arm: str, phase: str, rule: Relevance = Relevance.WHOLE) -> TrecExport:
+    """Return what `arm` ranked at a phase, given as a shared label ("3/8") or as its first cut ("96").
 
-    Every answerable question of the plan is judged, those that found nothing too. Raises NotSealed, BadInput for an arm
-    or label the plan does not have, for a plan without answerable questions and for names with blanks, and Conflict
-    when the index built here is not the one that was recorded.
+    Records keep the first ranks; the whole list is computed again and must begin with what was recorded. A retriever
+    that may answer differently every time is exported as far as it was recorded. Every answerable question of the plan
+    is judged, those that found nothing too.
+
+    Raises NotSealed, BadInput for an arm or phase the plan does not have and for a plan without answerable questions,
+    and Conflict when index or ranks come out differently here than they were recorded.
     """
     if sweep.state != Sweep.State.SEALED:
         raise NotSealed(f"Sweep {sweep.pk} is {sweep.state}: runs are exported when its results are sealed.")
     world = load_world(sweep.plan)
-    build, phase = _build(sweep, world, arm, label)
-    questions = [one for one in world.questions if one.answerable]
+    cut = _first_cut(world, arm, phase)
+    questions = tuple(one for one in world.questions if one.answerable)
     if not questions:
         raise BadInput("plan, population", "it has no answerable question", "A run is judged on answerable questions.")
-    run: dict[str, list[str]] = {}
-    scores: dict[str, list[int]] = {}
-    judgements: dict[str, dict[str, int]] = {}
+    indexed = index_of(world, arm, cut)
+    build = indexed.build
+    recorded = recorded_ranks(sweep, world, arm, cut, build)
+    steps = policies_of(world.plan, world.plan.arm(arm))
+    ranks = {one.question_id: recorded.get(one.question_id, Ranks(failed="not recorded")) for one in questions}
+    if steps.retriever.deterministic:
+        ranks = _ranked_again(world, arm, indexed, questions, ranks)
     places: dict[str, tuple[str, str, int, int]] = {}
-    failed: list[str] = []
     name = _Names(world, build, places)
-    for one in questions:
-        (trace,) = question_trace(sweep, one.question_id, [arm], label).arms
-        if trace.missing:
-            failed.append(one.question_id)
-        run[one.question_id] = [name.of(hit.document, hit.start, hit.end) for hit in trace.hits]
-        scores[one.question_id] = [hit.score for hit in trace.hits]
-        grades = _grades(world, build, one, rule)
-        judgements[one.question_id] = {name.of_chunk(chunk): grade for chunk, grade in grades.items()}
-    depth = max((len(ranked) for ranked in run.values()), default=0) or 1
-    about = {
-        "format": "cutline-trec/1",
-        "sweep_root": sweep.root,
-        "plan": sweep.plan.digest,
-        "fixture_set": world.fixture_set_digest,
-        "build": build.digest,
-        "arm": arm,
-        "phase": phase,
-        "label": label,
-        "stage": "candidates",
-        "relevance": str(rule),
-        "coverage_threshold": str(world.plan.budget.coverage_threshold),
+    run = {question: [name.of(*place) for place in found.places] for question, found in ranks.items()}
+    judgements = {
+        one.question_id: {name.of_chunk(chunk): grade for chunk, grade in _grades(world, build, one, rule).items()}
+        for one in questions
     }
     return TrecExport(
-        f"{world.plan.name}.{arm}.{phase}",
+        f"{world.plan.name}.{arm}.{cut}",
         rule,
         run,
         judgements,
         places,
-        scores,
-        tuple(failed),
-        depth,
+        {question: found.scores for question, found in ranks.items()},
+        tuple(question for question, found in ranks.items() if found.failed),
+        max((len(ranked) for ranked in run.values()), default=0) or 1,
         name.of_chunk(0),
-        about,
+        {
+            "format": "cutline-trec/1",
+            "sweep_root": sweep.root,
+            "plan": sweep.plan.digest,
+            "fixture_set": world.fixture_set_digest,
+            "build": build.digest,
+            "arm": arm,
+            "phase": cut,
+            "stage": "candidates",
+            "ranks": "computed again" if steps.retriever.deterministic else "as recorded",
+            "relevance": str(rule),
+            "coverage_threshold": str(world.plan.budget.coverage_threshold),
+        },
     )
 
 
@@ -173,23 +173,42 @@ class _Names:
         return self.of(int(chunks.document[chunk]), int(chunks.start[chunk]), int(chunks.end[chunk]))
 
 
-def _build(sweep: Sweep, world: World, arm: str, label: str) -> tuple[IndexBuild, int]:
+def _first_cut(world: World, arm: str, phase: str) -> int:
     names = [one.name for one in world.plan.arms]
     if arm not in names:
         raise BadInput("arm", f"the plan has none called {arm!r}", f"Use one of {', '.join(names)}.")
-    shared = arm_phases(world.plan, arm_settings(world.plan.arm(arm)), world.prepared, world.questions).shared
-    if label not in shared:
-        raise BadInput("phase", f"the plan has no label {label!r}", f"Use one of {', '.join(shared)}.")
-    phase = shared[label]
-    build = index_build(world, arm, phase)
-    key = build_key(sweep.plan.digest, arm, phase, MANIFEST)
-    recorded = {row.value["build"] for row in results(scopes=[sweep.scope], kinds=[MANIFEST]).filter(key=key)}
-    if recorded and recorded != {build.digest}:
-        raise Conflict(
-            f"The index of “{arm}” at {label} comes out differently here than in sweep {sweep.pk}; judgements would be "
-            "about other chunks. Use the packages its manifest names."
-        )
-    return build, phase
+    phases = arm_phases(world.plan, arm_settings(world.plan.arm(arm)), world.prepared, world.questions)
+    if phase in phases.shared:
+        return phases.shared[phase]
+    if phase.isdecimal() and int(phase) in phases.runs:
+        return int(phase)
+    raise BadInput(
+        "phase", f"“{arm}” did not run at {phase!r}", f"Use one of {', '.join(phases.shared)}, or a first cut."
+    )
+
+
+def _ranked_again(
+    world: World, arm: str, indexed: Indexed, questions: Sequence[FrozenQuestion], recorded: Mapping[str, Ranks]
+) -> dict[str, Ranks]:
+    """The whole lists; a question whose cell failed keeps its failure."""
+    retrieval = world.plan.retrieval_of(world.plan.arm(arm))
+    block = block_of_questions(world.prepared, questions)
+    chunks = indexed.build.chunks
+    ranked = indexed.index.search(block.queries(world.prepared, chunks, retrieval.filters), retrieval.candidates)
+    found: dict[str, Ranks] = {}
+    for row, one in enumerate(questions):
+        known = recorded[one.question_id]
+        at = ranked.chunk[row, : int(ranked.count[row])]
+        places = tuple(zip(*(side[at].tolist() for side in (chunks.document, chunks.start, chunks.end)), strict=True))
+        again = Ranks(places, tuple(ranked.score[row, : at.size].tolist()))
+        depth = len(known.places)
+        if not known.failed and (again.places[:depth], again.scores[:depth]) != (known.places, known.scores):
+            raise Conflict(
+                f"question {one.question_id}: “{arm}” ranks other chunks here than the sweep recorded. Use the "
+                "packages its manifest names."
+            )
+        found[one.question_id] = known if known.failed else again
+    return found
 
 
 def _grades(world: World, build: IndexBuild, one: FrozenQuestion, rule: Relevance) -> dict[int, int]:

@@ -25,12 +25,13 @@ from tests.evaluation.sweeps import plan_toml, started
 
 DAY = date(2026, 5, 4)
 SECTION = (
-    "## Directors\n\nDirectors may keep a borrowed projector for ninety nights without asking the caretaker. "
+    "Directors may keep a borrowed projector for ninety nights without asking the caretaker. "
     "A director's projector is never fined, however late the projector comes back to the cupboard.\n\n"
 )
 HANDBOOK = (
     "# Handbook\n\nEverybody may borrow a projector from the cupboard for one evening. The caretaker writes the name "
     "into the green book. A projector that comes back late costs two coins for each morning.\n\n"
+    "## Directors\n\nDirectors are chosen every May, and may sit wherever they like at concerts.\n\n"
     + SECTION
     + "## Lamps\n\nSpare lamps lie in the left drawer. Whoever breaks a lamp tells the caretaker at once.\n"
 )
@@ -115,7 +116,7 @@ def guarded_sweep(toml: str, fixture_set: FixtureSet | None = None, key: str = "
 
 
 def _source(name: str) -> SourceEntry:
-    first, last = SECTION.splitlines()[0], "comes back to the cupboard.\n\n"
+    first, last = "Directors may keep", "comes back to the cupboard.\n\n"
     return SourceEntry(
         file=f"{name}.md",
         document_id=name,

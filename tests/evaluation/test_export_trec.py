@@ -62,7 +62,10 @@ def test_files_say_what_they_hold_and_ties_keep_their_order(tmp_path: Path) -> N
     sweep = guarded_sweep(guarded_toml(capacity=26))
     call_command("export_trec", str(sweep.pk), arm="overlap", phase="1/1", out=tmp_path, relevance="graded")
     about = json.loads((tmp_path / "about.json").read_text())
-    assert (about["format"], about["relevance"], about["label"]) == ("cutline-trec/1", "graded", "1/1")
+    assert (about["format"], about["relevance"], about["phase"]) == ("cutline-trec/1", "graded", 22)
+    assert about["ranks"] == "computed again"
+    assert about["depth"] > 12
+    assert trec_export(sweep, "overlap", "22").run == trec_export(sweep, "overlap", "1/1").run
     assert about["without_hits"] == ["unknown"]
     assert about["sweep_root"] == sweep.root
     assert about["questions"] == 5
@@ -87,8 +90,9 @@ def test_what_cannot_be_exported_is_refused_with_what_there_is(tmp_path: Path) -
     sweep = guarded_sweep(guarded_toml(capacity=26))
     with pytest.raises(BadInput, match="overlap, plain"):
         trec_export(sweep, "other", "1/1")
-    with pytest.raises(BadInput, match="1/2, 1/1"):
-        trec_export(sweep, "plain", "3/8")
+    for phase in ("3/8", "5", "x"):
+        with pytest.raises(BadInput, match="1/2, 1/1"):
+            trec_export(sweep, "plain", phase)
     taken = tmp_path / "file"
     taken.write_text("")
     with pytest.raises(CommandError) as refused:

@@ -35,7 +35,7 @@ folder that is not there.
         """Add the options."""
         parser.add_argument("sweep", help="number of the sweep, or “latest”")
         parser.add_argument("--arm", required=True, help="name of the arm in the plan")
-        parser.add_argument("--phase", required=True, metavar="LABEL", help="a shared phase label, like 3/8")
+        parser.add_argument("--phase", required=True, help="a shared phase label, like 3/8, or a first cut, like 96")
         parser.add_argument("--out", required=True, metavar="DIR", type=Path, help="folder for the files")
         parser.add_argument(
             "--relevance",
