@@ -6,8 +6,9 @@ A cap changes no result: it only says when to stop. Money is in whatever unit th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from decimal import Decimal, InvalidOperation
+from typing import Any
 
 from annotate.domain.errors import BadInput
 from evaluation.domain.plan_schema import LARGEST, shortest_decimal
@@ -99,17 +100,18 @@ def read_limits(data: Mapping[str, str], before: Limits | None = None) -> Limits
     "none" takes a cap away. Raises BadInput with the name for anything else than a whole number from 1 (cells,
     minutes) or a decimal number (money), and for a cost cap without a price.
     """
-    limits = before or Limits()
+    values: dict[str, Any] = {item.name: getattr(before or Limits(), item.name) for item in fields(Limits)}
     for name in NAMES:
         text = data.get(name, "").strip()
         if not text:
             continue
         if text.lower() == NONE:
-            limits = replace(limits, **{name: None})
+            values[name] = None
         elif name in {"max_cells", "max_minutes"}:
-            limits = replace(limits, **{name: _whole(name, text)})
+            values[name] = _whole(name, text)
         else:
-            limits = replace(limits, **{name: _money(name, text)})
+            values[name] = _money(name, text)
+    limits = Limits(**values)
     if limits.max_cost is not None and not limits.prices.given:
         raise BadInput(
             "max_cost", "it caps money, and no price was given", "Give price_input or price_output, per million tokens."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from datetime import date
+from typing import Any
 
 from django.db import transaction
 
@@ -139,7 +140,7 @@ def locked(fixture_set: FixtureSet, toml: str | None = None) -> Plan:
     return lock_plan(OPERATOR, write_plan(OPERATOR, fixture_set=fixture_set, toml=toml or plan_toml()))
 
 
-def started(fixture_set: FixtureSet | None = None, *, toml: str | None = None, key: str = "k", **more: int) -> Sweep:
+def started(fixture_set: FixtureSet | None = None, *, toml: str | None = None, key: str = "k", **more: Any) -> Sweep:
     """Return a started sweep of the small plan, with four questions in a cell unless `block_size` says otherwise."""
     plan = locked(fixture_set or small_study(), toml)
     return start_sweep(OPERATOR, plan, idempotency_key=key, **({"block_size": 4} | more))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,9 +14,11 @@ from annotate.permissions import OPERATOR
 from evaluation.domain.sweep_limits import Prices
 from evaluation.models import Attempt, Cell, Plan, Sweep
 from evaluation.services.estimate_plan import estimate_text
+from evaluation.services.outcome_table import table_of_results
 from evaluation.services.results import sweep_results
 from evaluation.services.work import drain
 from ledger.models import Result
+from tests.evaluation.retrieval_server import Reply, serving
 from tests.evaluation.sweeps import THINGS, _text, locked, plan_toml, small_study, started
 
 pytestmark = pytest.mark.django_db
@@ -110,7 +113,7 @@ def test_plan_whose_arm_cannot_run_here_is_not_locked_and_says_why(settings: str
     fixture_set = small_study()
     with pytest.raises(BadInput, match="arms") as refused:
         locked(fixture_set, arm_plan(settings))
-    assert refused.value.where == "plan, arms[1]"
+    assert refused.value.where.startswith("plan, arms[1]")
     assert says in refused.value.mend
     assert Plan.objects.get().locked_at is None
     with pytest.raises(BadInput, match="arms"):
@@ -132,3 +135,59 @@ def test_every_phase_of_equal_strides_is_shared() -> None:
     toml = toml.replace("capacity = 40\noverlap = 12", "capacity = 8\noverlap = 2").replace("grid = 4", "every = true")
     sweep = started(toml=toml)
     assert set(Cell.objects.filter(sweep=sweep, arm="plain").values_list("phase", flat=True)) == set(range(1, 7))
+
+
+POLICIES = {
+    "lsa": ("retrieval", 'retriever = "lsa"\ncandidates = 10\ndimensions = 8'),
+    "hybrid": ("retrieval", 'retriever = "hybrid"\ncandidates = 10\nfuse = ["bm25", "lsa"]\ndimensions = 8'),
+    "mmr": ("reranking", 'reranker = "mmr"\nrelevance = 0.4'),
+    "sentence-window": ("recovery", 'policy = "sentence-window"'),
+    "neighbours": ("recovery", 'policy = "neighbours"\nmoment = "before-reranking"'),
+    "section": ("recovery", 'policy = "parent"'),
+    "larger-chunk": ("recovery", 'policy = "parent"\nparent = "larger-chunk"\nparent_capacity = 90'),
+    "document": ("recovery", 'policy = "parent"\nparent = "document"'),
+    "auto-merge": ("recovery", 'policy = "auto-merge"\nparent_capacity = 90\nmerge_share = 0.4'),
+}
+
+
+def policy_arm(section: str, table: str) -> str:
+    window = f'segmenter = "token-window"\ncapacity = 40\noverlap = 12\nfactor = "{section}"'
+    return arm_plan(f"{window}\n[arms.{section}]\n{table}", unit="indexing-policy", grid=2)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_policy_of_an_arm_runs_from_plan_to_sealed_results(name: str) -> None:
+    section, table = POLICIES[name]
+    sweep = sealed(policy_arm(section, table))
+    records = {one.value["arm"]: one.value for one in Result.objects.filter(scope=sweep.scope, kind="retrieval")}
+    changed = {key for key in records["plain"] if records["plain"][key] != records["overlap"].get(key)}
+    assert changed - {"arm", "phase", "build"}, "the record says what was done, or did something else"
+    assert sweep_results(sweep).data["pairs"]
+
+
+def test_system_over_http_is_asked_and_its_failures_are_labelled(settings: Any) -> None:
+    def no_use(path: str, request: dict[str, Any]) -> Reply:
+        return Reply(status=500)
+
+    with serving(no_use) as server:
+        settings.RETRIEVAL_HOSTS_ALLOWED = [f"127.0.0.1:{server.port}", "127.0.0.1"]
+        table = f'retriever = "http"\ncandidates = 10\nendpoint = "{server.address()}"\nattempts = 1'
+        sweep = started(toml=policy_arm("retrieval", table))
+        drain("w")
+        assert server.requests
+    sweep.refresh_from_db()
+    assert sweep.state == Sweep.State.SEALED
+    assert Cell.objects.filter(sweep=sweep, arm="plain").values_list("phase", flat=True).distinct().count() == 1
+    rows = [one for one in sweep_results(sweep).data["figures"] if one["arm"] == "plain" and "numerator" in one]
+    assert {row["numerator"] for row in rows if row["metric"] == "complete-support" and row["stage"] == "packed"} == {0}
+    table_of = table_of_results(sweep).cells
+    failed = {one.failed for place, at in table_of.items() if place[0] == "plain" for one in at.values()}
+    assert failed
+    assert "" not in failed
+
+
+def test_endpoint_that_is_not_allowed_is_refused_before_the_lock() -> None:
+    table = 'retriever = "http"\ncandidates = 10\nendpoint = "http://elsewhere.example/search"'
+    with pytest.raises(BadInput, match="cannot"):
+        locked(small_study(), policy_arm("retrieval", table))
+    assert Plan.objects.get().locked_at is None
