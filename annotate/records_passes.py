@@ -20,7 +20,10 @@ from annotate.models import (
     Submission,
 )
 from annotate.permissions import By
+from annotate.records import authored
+from annotate.selectors.pass_history import history_digest
 from ledger.domain.canonical import parse_canonical
+from ledger.domain.chain import timestamp
 from ledger.models import Record
 from ledger.services import append
 
@@ -33,18 +36,21 @@ FIXTURES_FROZEN = "fixtures.frozen"
 HELD_OUT_OPENED = "held-out.opened"
 
 TEXT_FIELDS: dict[str, tuple[str, ...]] = {
-    PASS_SUBMITTED: ("content",),
+    PASS_SUBMITTED: ("content", "history"),
     PASS_RETURNED: ("reason",),
     ITEM_OPENED: ("a", "b", "differences[].a", "differences[].b"),
     DECISION_MADE: ("value", "reason"),
-    ITEM_SETTLED: ("content", "spans[].reason"),
+    ITEM_SETTLED: ("content", "spans[].reason", "alternatives_reason"),
     FIXTURES_FROZEN: (),
     HELD_OUT_OPENED: ("purpose",),
 }
 
 
 def submission_payload(submission: Submission) -> dict[str, Any]:
-    """Return what a submission is, its content by digest; needs `work.assignment.question.study`, `submitted_by`."""
+    """Return what a submission is: its content, and every revision up to it, by digest.
+
+    Needs `work.assignment.question.study`, `guideline` and `submitted_by`.
+    """
     assignment = submission.work.assignment
     return {
         "study": assignment.question.study.slug,
@@ -53,7 +59,9 @@ def submission_payload(submission: Submission) -> dict[str, Any]:
         "ordinal": submission.ordinal,
         "revision": submission.revision,
         "content": submission.digest,
-        "by": submission.submitted_by.username,
+        "history": history_digest(submission.work, submission.revision),
+        "guideline": submission.guideline.number if submission.guideline else None,
+        **authored(submission.submitted_by, submission.submitted_at),
     }
 
 
@@ -65,6 +73,7 @@ def item_payload(item: AdjudicationItem) -> dict[str, Any]:
         "round": item.round,
         "a": item.submission_a.digest,
         "b": item.submission_b.digest,
+        "at": timestamp(item.created_at),
         "differences": [difference_payload(row) for row in item.disagreements.order_by("position")],
     }
 
@@ -87,7 +96,7 @@ def decision_payload(decision: Decision) -> dict[str, Any]:
         "value": stored_value(decision.value),
         "reason_code": decision.reason_code,
         "reason": decision.reason,
-        "by": decision.decided_by.username,
+        **authored(decision.decided_by, decision.decided_at),
     }
 
 
@@ -104,7 +113,8 @@ def settled_payload(result: AdjudicatedResult) -> dict[str, Any]:
             {"name": row.span_name, "necessity": row.necessity, "reason": row.reason}
             for row in result.span_decisions.order_by("span_name")
         ],
-        "by": result.settled_by.username if result.settled_by else None,
+        "alternatives_reason": result.alternatives_reason,
+        **authored(result.settled_by, result.settled_at),
     }
 
 
@@ -116,6 +126,7 @@ def frozen_payload(fixture_set: FixtureSet) -> dict[str, Any]:
         "digest": fixture_set.digest,
         "fixtures": fixture_set.fixtures.count(),
         "successor_of": fixture_set.successor_of.digest if fixture_set.successor_of else None,
+        **authored(fixture_set.frozen_by, fixture_set.frozen_at),
     }
 
 
@@ -126,6 +137,7 @@ def opening_payload(opening: HeldOutOpening) -> dict[str, Any]:
         "fixture_set": opening.fixture_set.digest,
         "purpose": opening.purpose,
         "number": opening.fixture_set.openings.filter(pk__lte=opening.pk).count(),
+        **authored(opening.opened_by, opening.opened_at),
     }
 
 

@@ -9,6 +9,8 @@ from annotate.domain.errors import BadInput, BadInputs
 from annotate.domain.pass_check import set_name
 from annotate.domain.vocabulary import Necessity, Segment
 
+MAX_REASON = 5_000
+
 
 def check_segment(content: PassContent, segment: Segment) -> Segment:
     """Return the segment; raises BadInput unless it is one of the six and fits whether the question is answerable."""
@@ -29,6 +31,38 @@ def check_segment(content: PassContent, segment: Segment) -> Segment:
 def set_spans(content: PassContent) -> frozenset[str]:
     """Return the names of the spans that stand in at least one support set."""
     return frozenset(name for members in content.sets for name in members)
+
+
+def supersets(content: PassContent) -> list[tuple[str, str]]:
+    """Return (larger, smaller) for each support set that holds all spans of another, by the names the sets have."""
+    sets = [(set_name(index), frozenset(members)) for index, members in enumerate(content.sets)]
+    return [(large, small) for large, more in sets for small, fewer in sets if fewer < more]
+
+
+def without(content: PassContent, name: str) -> list[tuple[str, tuple[str, ...]]]:
+    """Return, for each set that holds the span `name`, its name and the spans it would still have without it.
+
+    Shown to the adjudicator beside “necessary or topical?”; it decides nothing.
+    """
+    return [
+        (set_name(index), tuple(other for other in members if other != name))
+        for index, members in enumerate(content.sets)
+        if name in members
+    ]
+
+
+def check_alternatives(content: PassContent, reason: str) -> str:
+    """Return the reason, stripped; raises BadInput for a set that holds another whole where no reason says why.
+
+    Sets are alternatives: where the smaller one suffices, the larger one adds nothing, and whoever keeps both says why.
+    """
+    if "\x00" in reason or len(reason) > MAX_REASON:
+        raise BadInput("alternatives", "the reason holds a NUL or is too long", f"Write up to {MAX_REASON} characters.")
+    found = supersets(content)
+    if found and not reason.strip():
+        shown = "; ".join(f"{large} holds all of {small}" for large, small in found)
+        raise BadInput("alternatives", shown, "Drop the larger set, or say why both stand.")
+    return reason.strip() if found else ""
 
 
 def check_necessity(

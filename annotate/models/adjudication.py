@@ -73,7 +73,10 @@ class Decision(models.Model):
 
 
 class AdjudicatedResult(models.Model):
-    """The settled content of a question (canonical bytes of a PassContent). `item` is empty for an imported fixture."""
+    """The settled content of a question (canonical bytes of a PassContent). `item` is empty for an imported fixture.
+
+    `alternatives_reason` says why a support set stands beside one it holds whole; empty where none does.
+    """
 
     question = models.ForeignKey(Question, on_delete=models.PROTECT, related_name="results")
     item = models.ForeignKey(AdjudicationItem, null=True, blank=True, on_delete=models.PROTECT, related_name="results")
@@ -81,6 +84,7 @@ class AdjudicatedResult(models.Model):
     segment = models.CharField(max_length=30, choices=choices(Segment))
     content = models.BinaryField()
     digest = models.CharField(max_length=64)
+    alternatives_reason = models.TextField(blank=True, default="")
     settled_by = models.ForeignKey(Person, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     settled_at = models.DateTimeField(auto_now_add=True)
 

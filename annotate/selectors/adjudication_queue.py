@@ -69,7 +69,7 @@ def agreed_items(person: Person, study: Study, most: int) -> list[AgreedItem]:
     rows = AdjudicationItem.objects.filter(pk__in=alike).select_related(
         "question__study", "submission_a", "submission_b"
     )
-    found = []
+    found: list[AgreedItem] = []
     for item in rows.order_by("question__key", "pk"):
         if len(found) == most:
             break

@@ -11,7 +11,7 @@ from annotate.domain.conflicts import Conflict
 from annotate.domain.content import PassContent
 from annotate.domain.content_codec import content_payload
 from annotate.domain.errors import BadInput, BadInputs
-from annotate.domain.necessity import check_necessity, check_segment
+from annotate.domain.necessity import check_alternatives, check_necessity, check_segment
 from annotate.domain.pass_check import check_complete
 from annotate.domain.vocabulary import Necessity, Segment
 from annotate.models import AdjudicatedResult, AdjudicationItem, Person, SpanDecision
@@ -26,14 +26,17 @@ def settle_item(
     item: AdjudicationItem,
     segment: Segment,
     necessity: Mapping[str, tuple[Necessity, str]],
+    alternatives_reason: str = "",
 ) -> AdjudicatedResult:
     """Store the settled content with its segment and, for every span of a support set, whether it is necessary and why.
 
-    The names in `necessity` are those of `selectors.adjudication.settled_content`. Settling the same again returns the
-    result there is; settling after new decisions makes the next ordinal, and earlier results stay.
+    `alternatives_reason` says why a set stands beside one it holds whole. The names in `necessity` are those of
+    `selectors.adjudication.settled_content`. Settling the same again returns the result there is; settling after new
+    decisions makes the next ordinal, and earlier results stay.
 
     Raises NotAllowed (own pass included), Conflict where the item waits, BadInputs: open differences, agreement not
-    confirmed, what the content lacks, a segment that does not fit, a span without a word or a reason.
+    confirmed, what the content lacks, a segment that does not fit, a span without a word or a reason, a set that holds
+    another without a reason.
     """
     refuse_marked(authorise(person, item.question.study, "item.decide"), item, "item.decide")
     with transaction.atomic():
@@ -47,9 +50,10 @@ def settle_item(
         content = _content(held)
         segment = check_segment(content, segment)
         spans = check_necessity(content, necessity)
+        why_both = check_alternatives(content, alternatives_reason)
         data = canonical_bytes(content_payload(content))
         last = held.results.order_by("-ordinal").first()
-        if last is not None and _same(last, digest(data), segment, spans):
+        if last is not None and last.alternatives_reason == why_both and _same(last, digest(data), segment, spans):
             return last
         ordinal = (AdjudicatedResult.objects.filter(question=held.question).aggregate(n=Max("ordinal"))["n"] or 0) + 1
         result = AdjudicatedResult.objects.create(
@@ -59,6 +63,7 @@ def settle_item(
             segment=segment,
             content=data,
             digest=digest(data),
+            alternatives_reason=why_both,
             settled_by=person,
         )
         SpanDecision.objects.bulk_create(

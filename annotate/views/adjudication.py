@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from annotate.domain.conflicts import Conflict
 from annotate.domain.content import PassContent
 from annotate.domain.errors import BadInput
+from annotate.domain.necessity import supersets
 from annotate.domain.rendering import Highlight
 from annotate.domain.severity import Severity
 from annotate.domain.vocabulary import Choice, DisagreementType, Necessity, ReasonCode, Segment
@@ -111,7 +112,8 @@ def _act(request: HttpRequest, item: AdjudicationItem) -> str:
             name: (_word(Necessity, post.get(f"necessity:{name}", "")), post.get(f"reason:{name}", "").strip())
             for name in names
         }
-        settle_item(person, item, _word(Segment, post.get("segment", "")), necessity)
+        segment = _word(Segment, post.get("segment", ""))
+        settle_item(person, item, segment, necessity, post.get("alternatives_reason", ""))
         return f"{item.question.key} is settled."
     choice = _word(Choice, action)
     disagreement = _disagreement(item, post.get("disagreement", ""))
@@ -162,6 +164,8 @@ def _page(request: HttpRequest, item: AdjudicationItem, actor: Actor, refusal: B
         "settled": settled,
         "settle_problem": settle_problem,
         "span_rows": table.span_rows(settled, view, given) if settled else [],
+        "set_rows": table.set_rows(view),
+        "supersets": supersets(settled) if settled else [],
         "texts": [
             {"title": titles[sha], "runs": _runs(version, actor, view), "locale": version.locale}
             for sha, version in versions.items()

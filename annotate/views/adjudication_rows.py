@@ -7,7 +7,9 @@ from typing import Any
 from django.http import QueryDict
 
 from annotate.domain.content import PassContent
+from annotate.domain.disagreements import Difference
 from annotate.domain.import_formats.fields import parse_json
+from annotate.domain.necessity import without
 from annotate.domain.vocabulary import DependencyType, DisagreementType, MissingBehaviour, ReasonCode, SpanLabel
 from annotate.selectors.adjudication import DecisionView, DifferenceView, ItemView
 from annotate.views.workspace_form import whole_number
@@ -37,6 +39,7 @@ def _row(view: ItemView, shown: DifferenceView, titles: dict[str, str]) -> dict[
         "rejectable": kind not in (DisagreementType.ANSWERABILITY, DisagreementType.ANSWER),
         "decision": _decision(kind, shown.decision, view, titles),
         "earlier": [_decision(kind, decision, view, titles) for decision in shown.earlier],
+        "boundary": boundary(view, shown.difference),
         "edit": _edit_form(kind, shown),
     }
 
@@ -142,8 +145,52 @@ def reason_codes() -> list[tuple[str, str]]:
     return [(code.value, code.value.replace("-", " ")) for code in ReasonCode]
 
 
-def span_rows(content: PassContent, view: ItemView, given: dict[str, tuple[str, str]]) -> list[dict[str, str]]:
-    """Return the spans of the settled sets, each to be called necessary or topical; `given` is what was said before."""
+def set_rows(view: ItemView) -> list[dict[str, str]]:
+    """Return the support sets as aligned across the passes, each with what became of it in words."""
+    found = []
+    for name, joint in zip(view.alignment.set_names, view.alignment.sets, strict=True):
+        if joint.a is None or joint.b is None:
+            how = "only B" if joint.a is None else "only A"
+        elif frozenset(joint.a) == frozenset(joint.b):
+            how = "same set"
+        else:
+            how = "same set, other members"
+        found.append(
+            {"name": name, "how": how, "a": ", ".join(joint.a or ()) or "–", "b": ", ".join(joint.b or ()) or "–"}
+        )
+    return found
+
+
+def boundary(view: ItemView, difference: Difference) -> list[dict[str, Any]]:
+    """Return the bytes only one side marked where both marked a span: side, start, end, and the text if readable."""
+    if difference.kind is not DisagreementType.SPAN_BOUNDARY:
+        return []
+    a, b = difference.value_a, difference.value_b
+    if a["version"] != b["version"]:
+        return []
+    pieces = []
+    for side, one, other in (("A", a, b), ("B", b, a)):
+        for start, end in (
+            (one["start"], min(other["start"], one["end"])),
+            (max(other["end"], one["start"]), one["end"]),
+        ):
+            if start < end:
+                quote = view.quotes.get((one["version"], one["start"], one["end"]))
+                text = None if quote is None else _part(quote, start - one["start"], end - one["start"])
+                pieces.append({"side": side, "start": start, "end": end, "text": text})
+    return pieces
+
+
+def _part(quote: str, start: int, end: int) -> str:
+    """Return bytes of a quote as text; both ends are those of marked spans, hence code-point boundaries."""
+    return quote.encode()[start:end].decode()
+
+
+def span_rows(content: PassContent, view: ItemView, given: dict[str, tuple[str, str]]) -> list[dict[str, Any]]:
+    """Return the spans of the settled sets, each to be called necessary or topical; `given` is what was said before.
+
+    `without` says what each set that holds the span would still have without it.
+    """
     members = {name for names in content.sets for name in names}
     found = []
     for span in content.spans:
@@ -158,6 +205,7 @@ def span_rows(content: PassContent, view: ItemView, given: dict[str, tuple[str, 
                 "quote": quote if quote is not None else "text you may not read",
                 "necessity": necessity,
                 "reason": reason,
+                "without": [{"set": name, "left": ", ".join(left)} for name, left in without(content, span.name)],
             }
         )
     return found

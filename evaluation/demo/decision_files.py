@@ -8,7 +8,8 @@ A list with one object per question:
                     "reason_code": "boundary-precision", "reason": "…"}],
      "spans": {"rule": ["necessary", "why"], "example": ["topical", ""]}}
 
-`"leave_out": "why"` settles a question and keeps it out of the frozen set, for one that the store's rules cannot hold.
+`"alternatives_reason": "why"` says why a set stands beside one it holds whole. `"leave_out": "why"` settles a question
+and keeps it out of the frozen set, for one that the store's rules cannot hold.
 
 Sides are named by annotator, "1" and "2", since who is shown as A is drawn when an item is opened; `orientation` finds
 the side. A subject is a joint span name, a reference `document@version:start-end` to either side's bytes, or
@@ -51,7 +52,10 @@ class FileDecision:
 
 @dataclass(frozen=True)
 class QuestionDecisions:
-    """Everything decided about one question; `spans` by name or reference, `leave_out` why it is not frozen (or "")."""
+    """Everything decided about one question; `spans` by name or reference, `leave_out` why it is not frozen (or "").
+
+    `alternatives_reason` is why a set stands beside one it holds whole ("" where none does).
+    """
 
     question: str
     segment: Segment
@@ -60,6 +64,7 @@ class QuestionDecisions:
     confirm_reason: str
     spans: Mapping[str, tuple[Necessity, str]]
     leave_out: str
+    alternatives_reason: str = ""
 
 
 def read_decisions(data: bytes, where: str) -> dict[str, QuestionDecisions]:
@@ -92,8 +97,9 @@ def _question(fields: Fields, table: Mapping[str, Any], where: str) -> QuestionD
     decisions = tuple(_decision(fields, given, n) for n, given in enumerate(fields.tables("decisions"), 1))
     spans = _spans(fields, table.get("spans", {}) if fields.has("spans") else {})
     leave_out = fields.text("leave_out", required=fields.has("leave_out"))
+    why_both = fields.text("alternatives_reason", required=fields.has("alternatives_reason"))
     fields.close()
-    return QuestionDecisions(key, segment, decisions, code, reason, spans, leave_out)
+    return QuestionDecisions(key, segment, decisions, code, reason, spans, leave_out, why_both)
 
 
 def _decision(fields: Fields, table: Mapping[str, Any], number: int) -> FileDecision:

@@ -160,7 +160,8 @@ def settle_demo_item(people: DemoPeople, item: AdjudicationItem, made: QuestionD
     by = people.adjudicator
     with transaction.atomic():
         decide_all(by, item, decisions)
-        settle_item(by, item, made.segment, sides.necessity(settled_content(item), made.spans))
+        necessity = sides.necessity(settled_content(item), made.spans)
+        settle_item(by, item, made.segment, necessity, made.alternatives_reason)
 
 
 def orientation(people: DemoPeople, item: AdjudicationItem, texts: Texts) -> Orientation:

@@ -299,3 +299,37 @@ def test_the_list_of_items_costs_the_same_for_one_and_for_three(count, django_as
         other.submit_both(other.content(), other.content(answer=f"{number}"))
     with django_assert_num_queries(1):
         assert len([item.question.study.slug for item in visible_items(desk.adjudicator)]) == count
+
+
+def test_a_set_that_holds_another_needs_a_reason_which_is_kept_and_recorded():
+    desk = make_desk()
+    both = desk.content(sets=(("rule", "qualifier"), ("rule",)))
+    desk.submit_both(both, both)
+    item = desk.question.items.get()
+    confirm_agreed(desk.adjudicator, item)
+    words = dict.fromkeys(("rule", "qualifier"), NECESSARY)
+    with pytest.raises(BadInput, match=r"set B holds all of set A|set A holds all of set B"):
+        settle_item(desk.adjudicator, item, Segment.RULE_AND_EXCEPTION, words, "   ")
+    result = settle_item(desk.adjudicator, item, Segment.RULE_AND_EXCEPTION, words, "The rule alone answers half.")
+    assert result.alternatives_reason == "The rule alone answers half."
+    assert Record.objects.get(kind="item.settled").value["alternatives_reason"] == result.alternatives_reason
+    again = settle_item(desk.adjudicator, item, Segment.RULE_AND_EXCEPTION, words, "The rule alone answers half.")
+    assert again == result
+    assert settle_item(desk.adjudicator, item, Segment.RULE_AND_EXCEPTION, words, "Another.").ordinal == 2
+
+
+def test_the_page_shows_what_a_set_holds_without_a_span_and_which_bytes_only_one_side_has(client):
+    desk = make_desk()
+    other = desk.content(spans=(desk.span("rule", 0, 36, SpanLabel.RULE), *desk.content().spans[1:]))
+    desk.submit_both(desk.content(), other)
+    item = desk.question.items.get()
+    client.force_login(desk.adjudicator)
+    page = client.get(f"/adjudication/{item.pk}/").content.decode()
+    side = "A" if item.submission_a.work.assignment_id == desk.first.pk else "B"
+    assert f'only {side} has bytes 36–37: <mark class="side-{side.lower()}">.</mark>' in page
+    assert "same set" in page
+    decide(desk.adjudicator, item, item.disagreements.get(), "a")
+    confirm_agreed(desk.adjudicator, item)
+    page = client.get(f"/adjudication/{item.pk}/").content.decode()
+    assert "Without it set A still holds qualifier." in page
+    assert "Without it set A still holds rule." in page

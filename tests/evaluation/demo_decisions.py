@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from annotate.domain.disagreements import Difference, differences
-from annotate.domain.necessity import set_spans
+from annotate.domain.necessity import set_spans, supersets
 from annotate.domain.settle import Verdict, settle
 from annotate.domain.vocabulary import Choice, Segment
 from annotate.selectors.adjudication import suggested_segment
@@ -51,5 +51,6 @@ def decisions_for(key: str, one: Any, two: Any, texts: Texts, rule: Rule = alter
             }
             for difference, take in zip(found, takes, strict=True)
         ],
+        **({"alternatives_reason": "By rule."} if supersets(settled) else {}),
         "spans": {name: ["necessary", "By rule."] for name in sorted(set_spans(settled))},
     }
