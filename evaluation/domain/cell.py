@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -170,12 +171,17 @@ class _Run:
         base = self.ready.block.base
         if k is not None and unit is TopKUnit.UNIQUE_PARENTS:
             chain.append(first_different(chain[-1], k, base))
-        if self.settings.budget.deduplicate is Dedup.IDENTICAL:
+        # Chunks that all begin elsewhere are never identical, unless something widened them.
+        if self.settings.budget.deduplicate is Dedup.IDENTICAL and (self.steps.expansion or not self._distinct):
             chain.append(deduplicated(chain[-1], base))
         if self.settings.budget.merge_overlaps:
             chain.append(overlaps_merged(chain[-1], base))
         lists[Stage.DEDUPLICATED] = chain[-1]
         return Staged(lists, tuple(chain), refused, fallbacks)
+
+    @cached_property
+    def _distinct(self) -> bool:
+        return bool(np.all(np.diff(self.build.chunks.global_start) > 0))
 
     def _reranked(self, hits: Hits) -> Hits:
         if self.steps.reranker is None:
@@ -236,5 +242,6 @@ class _Run:
             counted,
             self.ranked.failed,
             answered,
+            self.packer.structure,
         )
         return View(name, staged, packed, evidence, answered, columns)

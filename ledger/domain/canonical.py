@@ -56,7 +56,7 @@ def _check(value: Any, path: str, depth: int) -> None:
             _check_text(key, f"{path} (key {key!r})")
             _check(item, f"{path}.{key}", depth + 1)
     elif isinstance(value, list | tuple):
-        for index, item in enumerate(value):
+        for index, item in enumerate(() if _plain_numbers(value) else value):
             _check(item, f"{path}[{index}]", depth + 1)
     elif isinstance(value, float):
         raise CanonicalError(f"{path}: the float {value!r}; pass a decimal string (decimal_string) or an integer.")
@@ -64,6 +64,17 @@ def _check(value: Any, path: str, depth: int) -> None:
         raise CanonicalError(
             f"{path}: {type(value).__name__} has no canonical form; use dict, list, str, int, bool or None."
         )
+
+
+def _plain_numbers(values: list[Any] | tuple[Any, ...]) -> bool:
+    """Whether these are whole numbers of allowed size and nothing else.
+
+    Columns of numbers are most of what a sweep records; checking them one by one, each with its path, would take longer
+    than writing them.
+    """
+    return set(map(type, values)) == {int} and all(
+        bound.bit_length() <= MAX_INTEGER_BITS for bound in (min(values), max(values))
+    )
 
 
 def _check_text(text: str, path: str) -> None:
