@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -19,6 +19,7 @@ from evaluation.domain.packed import Packed, duplicate_pairs, source_tokens
 from evaluation.domain.pipeline import IndexBuild
 from evaluation.domain.plan import Budget
 from evaluation.domain.stages import lost_after
+from evaluation.domain.structural_units import StructuralUnits
 from evaluation.domain.support import Shown
 from evaluation.domain.tokens import IntArray
 from evaluation.domain.treatments import current_units, readable_units
@@ -27,9 +28,6 @@ from evaluation.domain.treatments import current_units, readable_units
 CONSUMED = (Stage.CANDIDATES, Stage.RERANKED, Stage.AUTHORISED, Stage.DEDUPLICATED, Stage.PACKED)
 
 _CLASSES = tuple(AnswerClass)
-
-type StructuralUnits = Callable[[Hits], IntArray]
-"""Counts, per question, the different structural units (headings, tables, code blocks) that packed units touch."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +110,7 @@ def view_columns(
     counted: Counted,
     failed: Sequence[str],
     answered: Sequence[Answered] | None,
-    structural_units: StructuralUnits | None = None,
+    structure: StructuralUnits,
 ) -> ViewColumns:
     """Columns of one view. Without a build (an oracle) the chunk stage is taken as whole.
 
@@ -152,7 +150,7 @@ def view_columns(
         "fallbacks": counted.fallbacks,
         "outdated": counted.outdated,
         "foreign": counted.foreign,
-        "top_score": counted.top_score,
+        "top_score": np.where(has_sets, 0, counted.top_score),
         "severed_spans": meter.severed(build.chunks) if build else np.zeros(size, dtype=np.int64),
         "needed_bytes": best.needed_bytes,
         "covered_bytes": best.covered_bytes,
@@ -161,7 +159,7 @@ def view_columns(
         "spans_at_threshold": best.at_threshold,
         "relevant_bytes": support.relevant_bytes(block, shown),
         "shown_bytes": shown.union_bytes,
-        "structural_units": structural_units(packed.units) if structural_units else np.full(size, -1),
+        "structural_units": structure.touched(packed.units),
         **_of_answers(answered, size),
     }
     classes = [_CLASSES.index(one.answer_class) for one in answered or ()] or [_CLASSES.index(AnswerClass.NONE)] * size

@@ -92,6 +92,7 @@ def run_oracle(
             nothing_counted(len(questions)),
             unfailed,
             answered,
+            packer.structure,
         )
         payloads.append(("oracle", _payload(prepared, name, ready, packed, columns[name], answered)))
     return OracleResult(OutcomeColumns(ready.block.question_ids, columns), tuple(payloads))

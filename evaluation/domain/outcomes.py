@@ -70,9 +70,9 @@ class QuestionOutcome:
     `covered_bytes` (partial coverage), `needed_spans`, `covered_spans` (wholly visible) and `spans_at_threshold`
     (visible at least to the plan's coverage threshold). `relevant_bytes` ÷ `shown_bytes` is the precision of the
     evidence: bytes of the packed union inside any sufficient set's spans, over the bytes of the packed union.
-    `structural_units` counts the different headings, tables and code blocks the packed evidence touches, −1 where
-    that was not measured. `top_score` is the retriever's first score in units of 1e-6; on an unanswerable question it
-    is spurious confidence. `denials` are units kept from the reader, `fallbacks` those of them replaced by a readable
+    `structural_units` counts the different sections, tables and code blocks the packed evidence touches.
+    `top_score` is the retriever's first score in units of 1e-6 where the reader has no sufficient set (spurious
+    confidence), 0 elsewhere. `denials` are units kept from the reader, `fallbacks` those of them replaced by a readable
     hit, `outdated` and `foreign` chunks that dates and locale kept out of the candidates.
     """
 
@@ -106,7 +106,7 @@ class QuestionOutcome:
     spans_at_threshold: int = 0
     relevant_bytes: int = 0
     shown_bytes: int = 0
-    structural_units: int = -1
+    structural_units: int = 0
     rendered_tokens: int = 0
     top_score: int = 0
     fallbacks: int = 0

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from evaluation.domain.pipeline import PipelineSettings, PreparedCorpus, Unit
 from evaluation.domain.plan import Budget
 from evaluation.domain.plan_words import Counting, Overflow
 from evaluation.domain.rendering import Rendering, prompt_head
+from evaluation.domain.structural_units import StructuralUnits, structural_units
 from evaluation.domain.tokens import IntArray
 from evaluation.domain.whole_packing import WholePacker
 
@@ -74,6 +76,11 @@ class Packer:
         self.token_base: IntArray = np.concatenate(
             ([0], np.cumsum([text.n for text in self.prepared.tokenized], dtype=np.int64))
         )[:-1]
+
+    @cached_property
+    def structure(self) -> StructuralUnits:
+        """The corpus' sections, tables and code, read once."""
+        return structural_units(self.prepared.documents, self.prepared.words.base)
 
     @property
     def whole(self) -> WholePacker:

@@ -19,6 +19,7 @@ from evaluation.domain.pipeline import ArmSettings, BlockResult, IndexBuild, Pre
 from evaluation.domain.plan_words import Dedup, RecoveryMoment, TopKUnit
 from evaluation.domain.segmenters.token_window import TokenWindow
 from evaluation.domain.stage_protocols import Queries
+from evaluation.domain.structural_units import structural_units
 from evaluation.domain.tokens import IntArray
 from evaluation.domain.treatments import deduplicated, first_different, overlaps_merged
 from evaluation.domain.whole_packing import hits_of_units, units_of
@@ -267,3 +268,34 @@ def test_retriever_that_breaks_its_protocol_is_an_error() -> None:
     ):
         with pytest.raises(StageError, match=said):
             run_block(prepared, build, ASKED, settings(), policies(), index=Changed(changes))
+
+
+def test_structural_units_are_counted_once_however_many_units_touch_them() -> None:
+    table, code = "| a | b |\n| - | - |\n| 1 | 2 |\n", "```\ncode\n```\n"
+    text = f"# One\n\nFirst words here.\n\n## Two\n\n{table}\n{code}\n# Three\n\nLast."
+    doc = document("page.md", text, media_type="text/markdown")
+    found = structural_units([doc], np.zeros(1, dtype=np.int64))
+
+    def touched(*spans: tuple[str, str]) -> int:
+        pairs = [(text.index(first), text.index(last) + len(last)) for first, last in spans]
+        hits = hits_of_units([[Unit(0, a, b, a, b, rank, ()) for rank, (a, b) in enumerate(pairs, 1)], []])
+        counted = found.touched(hits).tolist()
+        assert counted[1] == 0
+        return int(counted[0])
+
+    assert touched(("First", "words")) == 1
+    assert touched(("First", "words"), ("words", "here.")) == 1
+    assert touched(("First", "## Two")) == 2
+    assert touched(("| 1", "| 1")) == 2  # its section and the table
+    assert touched(("| 1", "code")) == 3
+    assert touched(("# One", "Last.")) == 5
+    assert touched(("Last.", "Last."), ("First", "First")) == 2
+
+
+def test_first_score_stands_where_nothing_can_support_the_question() -> None:
+    prepared = corpus(FACTS)
+    build = build_index(prepared, ArmSettings("a", TokenWindow(24)), 3)
+    spurious = question("Which lamps burn longest?", question_id="r")
+    good, bad = run_block(prepared, build, [ASKED[0], spurious], settings(), policies()).outcomes["budget:120"]
+    assert good.top_score == 0 < bad.top_score
+    assert bad.needed_bytes == bad.relevant_bytes == 0 < bad.shown_bytes

@@ -18,9 +18,7 @@ stages = st.sampled_from(Stage)
 every_stage = st.fixed_dictionaries({stage: st.booleans() for stage in Stage})
 flags = st.tuples(every_stage, every_stage) | st.just(({}, {}))
 per_stage = st.dictionaries(stages, st.integers(1, 1000))
-numbers = {
-    field.name: counts for field in fields(QuestionOutcome) if field.type == "int" and field.name != "structural_units"
-}
+numbers = {field.name: counts for field in fields(QuestionOutcome) if field.type == "int"}
 outcome = st.builds(
     lambda both, **values: QuestionOutcome(complete=both[0], single_unit=both[1], **values),
     flags,
@@ -34,7 +32,6 @@ outcome = st.builds(
     answer_class=st.sampled_from(AnswerClass),
     answered=st.booleans(),
     citations_cover_support=st.booleans(),
-    structural_units=st.integers(-1, 50),
     **numbers,
 )
 
