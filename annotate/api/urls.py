@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, path
 
-from annotate.api import fixture_sets, questions, sources, studies, tasks
+from annotate.api import fixture_sets, questions, sources, studies, task_edits, tasks
 
 _STUDY = "studies/<slug:slug>/"
 _SET = f"{_STUDY}fixture-sets/<int:pk>/"
@@ -25,5 +25,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("tasks/", tasks.Tasks.as_view(), name="api-tasks"),
     path("tasks/<int:pk>/", tasks.TaskDetail.as_view(), name="api-task"),
     path("tasks/<int:pk>/content/", tasks.TaskContent.as_view(), name="api-task-content"),
+    path("tasks/<int:pk>/edits/", task_edits.TaskEdits.as_view(), name="api-task-edits"),
+    path("tasks/<int:pk>/time/", task_edits.TaskTime.as_view(), name="api-task-time"),
+    path("keys/", task_edits.MyKeys.as_view(), name="api-keys"),
     path("tasks/<int:pk>/submissions/", tasks.TaskSubmissions.as_view(), name="api-task-submissions"),
 ]

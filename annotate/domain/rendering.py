@@ -53,15 +53,19 @@ def runs(
     *,
     start: int = 0,
     end: int | None = None,
+    cuts: Iterable[int] = (),
+    base: int = 0,
 ) -> list[Run]:
-    """Return the runs of `content[start:end]`, in order, gapless.
+    """Return the runs of `content[start:end]`, in order, gapless; `cuts` are further places where a run ends.
 
-    `hidden` byte ranges are the reader's: their runs carry offsets and no text. All edges must lie on code points
+    `base` is the byte of the source that `content` begins at, where it is a part; every position counts from the
+    source's first byte. `hidden` byte ranges are the reader's: their runs carry offsets and no text. All edges must lie on code points
     (they do for stored marks and ranges); a run cut inside a character raises UnicodeDecodeError.
     """
-    stop = len(content) if end is None else end
+    stop = base + len(content) if end is None else end
+    start = max(start, base)
     hidden_ranges = sorted((max(a, start), min(b, stop)) for a, b in hidden if a < stop and b > start)
-    edges = {start, stop}
+    edges = {start, stop, *(cut for cut in cuts if start < cut < stop)}
     for a, b in hidden_ranges:
         edges.update((a, b))
     for mark in highlights:
@@ -81,17 +85,18 @@ def runs(
         if any(a <= left and right <= b for a, b in hidden_ranges):
             made.append(Run(left, right, RunKind.HIDDEN, "", keys))
         else:
-            made.extend(_visible(content, left, right, keys))
+            made.extend(_visible(content, left, right, keys, base))
     return made
 
 
-def _visible(content: bytes, start: int, end: int, keys: tuple[str, ...]) -> Iterable[Run]:
+def _visible(content: bytes, start: int, end: int, keys: tuple[str, ...], base: int) -> Iterable[Run]:
     at = start
-    for match in _ATOM.finditer(content, start, end):
-        if match.start() > at:
-            yield Run(at, match.start(), RunKind.TEXT, content[at : match.start()].decode(), keys)
+    for match in _ATOM.finditer(content, start - base, end - base):
+        first, last = match.start() + base, match.end() + base
+        if first > at:
+            yield Run(at, first, RunKind.TEXT, content[at - base : match.start()].decode(), keys)
         code = ord(match.group().decode())
-        yield Run(match.start(), match.end(), RunKind.ATOM, _NAMES.get(code, f"U+{code:04X}"), keys)
-        at = match.end()
+        yield Run(first, last, RunKind.ATOM, _NAMES.get(code, f"U+{code:04X}"), keys)
+        at = last
     if at < end:
-        yield Run(at, end, RunKind.TEXT, content[at:end].decode(), keys)
+        yield Run(at, end, RunKind.TEXT, content[at - base : end - base].decode(), keys)

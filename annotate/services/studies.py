@@ -10,7 +10,7 @@ from annotate.domain.errors import BadInput
 from annotate.domain.vocabulary import Role, StudyKind
 from annotate.models import Guideline, Membership, Person, Study
 from annotate.permissions import Actor, By, NotAllowed, person_or_none
-from annotate.records import record_member, record_study
+from annotate.records import record_guideline, record_member, record_study
 
 _SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
 
@@ -41,9 +41,10 @@ def create_study(
     try:
         with transaction.atomic():
             study = Study.objects.create(slug=slug, title=title.strip(), kind=kind, description=description)
-            if guideline.strip():
-                Guideline.objects.create(study=study, number=1, text=guideline, published_by=person_or_none(by))
             record_study(study, by)
+            if guideline.strip():
+                first = Guideline.objects.create(study=study, number=1, text=guideline, published_by=person_or_none(by))
+                record_guideline(first, by)
             if isinstance(by, Person):
                 record_member(Membership.objects.create(study=study, person=by, role=Role.LEAD), by)
     except IntegrityError as error:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
-from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
@@ -20,16 +20,25 @@ from annotate.domain.pass_check import set_name
 from annotate.domain.spans import ByteSpan, check_span, locate_quote
 from annotate.domain.vocabulary import SpanLabel
 from annotate.models import Assignment, ContractRevision, Mark, Pass, SourceVersion, Submission
-from annotate.permissions import Actor, actor_for, require
-from annotate.selectors.passes import assignments_of, content_of
+from annotate.permissions import Actor
+from annotate.selectors.guidelines import guideline_of, offered_labels
+from annotate.selectors.passes import content_of, open_assignments_of, pass_content
+from annotate.selectors.progress import progress_of
+from annotate.selectors.source_text import layout_of
 from annotate.selectors.sources import hidden_from, versions_visible_to
 from annotate.services.save_pass import save_pass
 from annotate.services.submit_pass import submit_pass
 from annotate.views import workspace_form as form
+from annotate.views import workspace_state as state
 from annotate.views.respond import crumbs, respond
-from annotate.views.source_runs import drawn, marks_of, set_css
+from annotate.views.source_blocks import draw_blocks, highlights_of, mark_styles
 from annotate.views.study_nav import asker
+from annotate.views.workspace_source import own_task
 
+#: Drawn before the page is sent, beside the one before them; the others load as they come into view.
+FIRST_BLOCKS = 3
+#: Up to so many versions are all tabs.
+FEW_SOURCES = 8
 _BLANK = form.NewSpan("", SpanLabel.RULE, "", "", None, None, None, 0)
 
 
@@ -38,11 +47,9 @@ _BLANK = form.NewSpan("", SpanLabel.RULE, "", "", None, None, None, 0)
 def workspace(request: HttpRequest, pk: int) -> HttpResponse:
     """Show a task; on POST do what the pressed button says and show it again (422 refused, 409 changed elsewhere)."""
     person = asker(request)
-    assignment = get_object_or_404(assignments_of(person), pk=pk)
-    actor = actor_for(person, assignment.question.study)
-    require(actor, "pass.edit")
+    assignment, actor = own_task(request, pk)
     versions = list(versions_visible_to(person).filter(source__study=assignment.question.study))
-    version = _chosen(request, versions)
+    version = _chosen(request, versions, assignment)
     if request.method == "GET":
         return _page(request, assignment, actor, versions, version)
     return _write(request, assignment, actor, versions, version)
@@ -134,9 +141,15 @@ def _located(new: form.NewSpan, version: SourceVersion, actor: Actor) -> ByteSpa
     return check_span(content, new.start, new.end)
 
 
-def _chosen(request: HttpRequest, versions: list[SourceVersion]) -> SourceVersion | None:
+def _chosen(request: HttpRequest, versions: list[SourceVersion], assignment: Assignment) -> SourceVersion | None:
+    """Return the version of the address, else the one of the first mark, else the first."""
     wanted = request.GET.get("version", "")
-    return next((version for version in versions if str(version.pk) == wanted), versions[0] if versions else None)
+    named = next((version for version in versions if str(version.pk) == wanted), None)
+    if named is not None or not versions:
+        return named
+    marked = Mark.objects.filter(work__assignment=assignment, retired_revision=None).order_by("pk")
+    first = marked.values_list("version_id", flat=True).first()
+    return next((version for version in versions if version.pk == first), versions[0])
 
 
 def _page(
@@ -149,69 +162,84 @@ def _page(
     status: int = 200,
     **extra: Any,
 ) -> HttpResponse:
-    revision, stored = content_of(assignment)
+    person = asker(request)
+    work = Pass.objects.filter(assignment=assignment).select_related("guideline").first()
+    stored = pass_content(work) if work else PassContent()
     content: PassContent = extra.pop("content", stored)
     stale: StaleRevision | None = extra.pop("stale", None)
     if stale is not None:
         extra["stale"] = {"current": stale.current_revision, "theirs": stale.theirs}
-    work = Pass.objects.filter(assignment=assignment).first()
+    extra.pop("revision", None)
+    spans = state.quoted(content, versions, actor)
+    tabs = _tabs(versions, version, content)
+    rows = Paginator(spans, state.ROWS).get_page(request.GET.get("rows"))
     letters = [set_name(index).removeprefix("set ") for index in range(len(content.sets))]
+    guideline, newest = guideline_of(assignment, work)
+    mine = progress_of(person, assignment.question.study)
     context: dict[str, Any] = {
         "assignment": assignment,
         "question": assignment.question,
         "content": content,
-        "revision": revision,
+        "revision": work.revision if work else 0,
         "saved_at": work.updated_at if work and work.revision else None,
         "submitted": assignment.state == Assignment.State.SUBMITTED,
         "idempotency_key": secrets.token_urlsafe(24),
-        "tabs": [{"pk": v.pk, "title": v.source.title, "version_label": v.version_label} for v in versions],
+        "tabs": [{"pk": v.pk, "title": v.source.title, "version_label": v.version_label} for v in tabs],
+        "more_sources": len(versions) > len(tabs),
         "version": version,
-        "runs": drawn(version, actor.clearance, *marks_of(content, version)) if version else [],
-        "labels": Mark._meta.get_field("label").choices,
+        "labels": offered_labels(guideline),
         "dependencies": ContractRevision._meta.get_field("dependency").choices,
         "behaviours": ContractRevision._meta.get_field("missing_behaviour").choices,
         "set_cards": [{"index": i, "letter": letter} for i, letter in enumerate(letters)],
         "set_choices": [{"index": i, "letter": letter} for i, letter in enumerate(letters)] or [_first_set()],
-        "spans": _span_rows(content, versions, actor, letters),
+        "rows": rows,
+        "spans": state.form_rows(content, rows.object_list),
+        "state": state.page_state(person, assignment, work, content, spans, tabs, version),
+        "guideline": guideline,
+        "newest_guideline": newest,
+        "progress": mine,
+        "next_task": open_assignments_of(person, assignment.question.study).exclude(pk=assignment.pk).first(),
         "new": extra.pop("new", _BLANK),
         "preview": extra.pop("preview", None),
+        **_source(request, version, actor, content),
         "crumbs": crumbs(("Home", reverse("home")), (assignment.question.key, "")),
     }
-    extra.pop("revision", None)
     return respond(request, "annotate/workspace.html", context | extra, partial="workspace", status=status)
+
+
+def _source(request: HttpRequest, version: SourceVersion | None, actor: Actor, content: PassContent) -> dict[str, Any]:
+    """Return the blocks of the page: a few drawn, around `?at=` (a byte), the others as places to fill."""
+    if version is None:
+        return {"blocks": []}
+    hidden = hidden_from(version, actor.clearance)
+    layout = layout_of(version, hidden)
+    raw = request.GET.get("at", "")
+    at = int(raw) if raw.isascii() and raw.isdigit() and len(raw) < 10 else 0
+    first = layout.block_at(min(at, version.byte_length))
+    drawn = draw_blocks(
+        version,
+        layout,
+        hidden,
+        range(max(0, first - 1), first + FIRST_BLOCKS),
+        highlights_of(content, version),
+        mark_styles(content),
+    )
+    return {
+        "blocks": [
+            {"index": i, "start": block.start, "end": block.end, "broken": block.broken, "html": drawn.get(i)}
+            for i, block in enumerate(layout.blocks)
+        ],
+        "sentence_count": len(layout.sentence_starts),
+    }
+
+
+def _tabs(versions: list[SourceVersion], version: SourceVersion | None, content: PassContent) -> list[SourceVersion]:
+    """Return the versions shown as tabs: all of a few, else the one shown and those with marks."""
+    if len(versions) <= FEW_SOURCES:
+        return versions
+    marked = {span.version for span in content.spans}
+    return [item for item in versions if item == version or item.sha256 in marked]
 
 
 def _first_set() -> dict[str, Any]:
     return {"index": 0, "letter": "A (new)"}
-
-
-def _span_rows(
-    content: PassContent, versions: list[SourceVersion], actor: Actor, letters: list[str]
-) -> list[dict[str, Any]]:
-    by_digest = {version.sha256: version for version in versions}
-    texts: dict[str, bytes] = {}
-    hidden: dict[str, tuple[ByteSpan, ...]] = {}
-    rows = []
-    for span in content.spans:
-        version = by_digest.get(span.version)
-        if version is not None and span.version not in texts:
-            texts[span.version] = bytes(version.content)
-            hidden[span.version] = hidden_from(version, actor.clearance)
-        # A label may have been taken from the person since they marked it.
-        readable = version is not None and not touches_hidden(ByteSpan(span.start, span.end), hidden[span.version])
-        inside = [i for i, members in enumerate(content.sets) if span.name in members]
-        rows.append(
-            {
-                "name": span.name,
-                "label": span.label.value,
-                "start": span.start,
-                "end": span.end,
-                "title": version.source.title if version else "a source you may no longer read",
-                "quote": texts[span.version][span.start : span.end].decode() if readable else "",
-                "letters": " ".join(letters[i] for i in inside),
-                "css": set_css(inside[0]) if inside else "",
-                "forbidden": span.name in content.forbidden,
-                "boxes": [{"index": i, "letter": letter, "on": i in inside} for i, letter in enumerate(letters)],
-            }
-        )
-    return rows

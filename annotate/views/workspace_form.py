@@ -105,6 +105,8 @@ def content(post: QueryDict, current: PassContent) -> PassContent:
     """
     renamed: dict[str, str] = {}
     spans: list[MarkedSpan] = []
+    # A long list of spans is shown in pages: what stands on another page keeps its sets.
+    on_page = set(post.getlist("row")) if "row" in post else {span.name for span in current.spans}
     for span in current.spans:
         label = _word(SpanLabel, post.get(f"label:{span.name}", span.label.value), f"label of {span.name}")
         name = post.get(f"rename:{span.name}", span.name).strip() or span.name
@@ -118,8 +120,11 @@ def content(post: QueryDict, current: PassContent) -> PassContent:
         for name in members:
             if name not in known:
                 raise BadInput(set_name(index), f"there is no span called {name!r}", "Mark it first, or untick it.")
-        sets.append(tuple(renamed[span.name] for span in current.spans if span.name in members))
-    forbidden = tuple(renamed[name] for name in post.getlist("forbidden") if name in known)
+        before = current.sets[index] if index < len(current.sets) else ()
+        kept = {name for name in before if name not in on_page}
+        sets.append(tuple(renamed[s.name] for s in current.spans if s.name in members or s.name in kept))
+    elsewhere = [name for name in current.forbidden if name not in on_page]
+    forbidden = tuple(renamed[name] for name in [*elsewhere, *post.getlist("forbidden")] if name in known)
     return PassContent(contract(post), tuple(spans), tuple(sets), forbidden)
 
 

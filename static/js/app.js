@@ -1,6 +1,7 @@
 // What every page has: theme, keyboard sheet, list keys, and a guard against a second click on the same submit.
 import { bindLists } from "./lists.js";
 import { isTyping } from "./typing.js";
+import { forgetOthers } from "./workspace/saver.js";
 
 const root = document.documentElement;
 
@@ -37,6 +38,8 @@ document.addEventListener("keydown", (event) => {
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (!(form instanceof HTMLFormElement) || form.method === "dialog") return;
+  // Whoever leaves this browser takes other people's unsent work out of it; their own stays until it is sent.
+  if (form.hasAttribute("data-sign-out")) forgetOthers(document.body.dataset.person);
   if (form.dataset.sent === "true") {
     event.preventDefault();
     return;

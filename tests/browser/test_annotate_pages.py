@@ -41,7 +41,7 @@ SELECT = """([start, end]) => {
   range.setEnd(...point(end, true));
   getSelection().removeAllRanges();
   getSelection().addRange(range);
-  document.dispatchEvent(new MouseEvent("mouseup", { bubbles: true }));
+  source.dispatchEvent(new PointerEvent("pointerup", { bubbles: true }));
 }"""
 
 
@@ -50,6 +50,7 @@ def workspace(page: Page, live_server: Any, sign_in: Callable[..., None]) -> Cal
     def opened(desk: Desk) -> Page:
         sign_in(page, desk.one)
         page.goto(live_server.url + reverse("workspace", args=[desk.first.pk]))
+        page.wait_for_selector("[data-ready]")
         return page
 
     return opened
@@ -62,8 +63,9 @@ def test_selection_in_the_browser_gives_exact_bytes(vector: dict[str, Any], work
     page.evaluate(SELECT, vector["bytes"])
     expect(page.locator("#new_start")).to_have_value(str(vector["bytes"][0]))
     expect(page.locator("#new_end")).to_have_value(str(vector["bytes"][1]))
-    page.locator("#add-span").click()
+    page.keyboard.press("m")
     expect(page.locator(".span-row")).to_have_count(1)
+    expect(page.locator("[data-revision]")).to_have_text("1")
     _, content = content_of(desk.first)
     assert [content.spans[0].start, content.spans[0].end] == vector["bytes"]
 
@@ -82,15 +84,14 @@ def test_annotator_signs_in_marks_two_spans_and_submits(
     check_accessibility(page)
     shoot(page, "home")
     page.keyboard.press("Enter")
-    page.wait_for_selector("[data-source]")
+    page.wait_for_selector("[data-ready]")
     page.evaluate(SELECT, [0, 37])
     page.keyboard.press("m")
     expect(page.locator(".span-row")).to_have_count(1)
     page.evaluate(SELECT, [38, 89])
-    page.locator("#new_label").select_option("qualifier")
-    page.keyboard.press("Escape")
-    page.locator("#add-span").click()
+    page.keyboard.press("Enter")
     expect(page.locator(".span-row")).to_have_count(2)
+    page.locator(".span-row.chosen .pick-label").select_option("qualifier")
     page.get_by_label("The sources answer this").check()
     page.get_by_label("Permissible answer").fill("At most 7 days.")
     page.locator("#dependency").select_option("exception")
@@ -111,6 +112,7 @@ def test_two_tabs_on_one_task_keep_both_texts(
     for tab in (one, two):
         sign_in(tab, desk.one)
         tab.goto(live_server.url + reverse("workspace", args=[desk.first.pk]))
+        tab.wait_for_selector("[data-ready]")
     one.get_by_label("Permissible answer").fill("Seven days.")
     one.locator("#save-pass").click()
     expect(one.locator(".lede")).to_contain_text("revision 1")
@@ -121,6 +123,11 @@ def test_two_tabs_on_one_task_keep_both_texts(
     expect(two.get_by_text("Seven days.")).to_be_visible()
     expect(two.get_by_label("Permissible answer")).to_have_value("Thirty days.")
     assert content_of(desk.first)[1].contract.answer == "Seven days."
+    two.get_by_role("button", name="Put mine on top").click()
+    expect(two.locator("[data-revision]")).to_have_text("2")
+    expect(two.locator("[data-saved]")).to_contain_text("saved")
+    assert content_of(desk.first)[1].contract.answer == "Thirty days."
+    assert desk.first.work.refused_saves.count() == 1
 
 
 def test_adjudicator_settles_with_the_keyboard(

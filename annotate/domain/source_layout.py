@@ -1,0 +1,173 @@
+"""How a source is laid out for reading: blocks that load one by one, and sentences with numbers to mark them by.
+
+Blocks partition the bytes; a block ends behind a line end where one is near, else behind a blank, else between two
+characters that belong to no common cluster. The numbering is a help for the keyboard and no statement about language:
+a sentence is what one short number marks. Hidden ranges are never looked into, so neither a block's edge nor a number
+tells anything about them.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from annotate.domain.spans import ByteSpan
+
+BLOCK_BYTES = 8_192
+
+_LINE = r"(?:\r\n|\r|\n)"
+_BREAK = re.compile(
+    r"(?P<stop>[.!?…]+[\"'”’»)\]*_]*)(?=\s|\Z)"
+    r"|(?P<full>[。！？।؟]+[」』”’»)]*)"
+    rf"|(?P<new>{_LINE}[ \t]*{_LINE}|{_LINE}(?=[ \t]*(?:#{{1,6}}[ \t]|[-*+•][ \t]|\||\d{{1,3}}[.)][ \t]|>|```)))"
+    rf"|(?P<line>{_LINE})"
+)
+_CLAUSE_NUMBER = re.compile(r"(?:[-*+•#>]+\s+)?\d{1,3}(?:\.\d{1,3})*")
+_NOT_BLANK = re.compile(r"\S")
+#: Words before a full stop that end no sentence (in lower case, without the stop).
+_ABBREVIATIONS = frozenset(
+    "approx art bzw ca cf ch co dr e.g eds etc fig i.e inc jr mr mrs ms nr no p para pp prof resp sec sect st u.a vgl "
+    "vol vs z.b".split()
+)
+_LOOK_BACK = 24
+#: A block is cut at most this far before its full size, to end with a line or a word.
+_NEAR = BLOCK_BYTES // 2
+_JOINERS = {"\u200d", "\ufe0e", "\ufe0f"}
+
+
+@dataclass(frozen=True)
+class Block:
+    """Bytes `[start, end)` that are drawn and loaded together. `broken` says that its last line goes on in the next."""
+
+    start: int
+    end: int
+    broken: bool
+
+
+@dataclass(frozen=True)
+class SourceLayout:
+    """Blocks and sentences of one version for one reader; positions in bytes, sentences numbered from 1."""
+
+    blocks: tuple[Block, ...]
+    sentence_starts: tuple[int, ...]
+    sentence_ends: tuple[int, ...]
+
+    def block_at(self, position: int) -> int:
+        """Return the index of the block that holds byte `position`; the last one for the end of the text."""
+        return max(0, bisect_right(self.blocks, position, key=lambda block: block.start) - 1)
+
+    def numbers_in(self, start: int, end: int) -> dict[int, int]:
+        """Return sentence start → number for the sentences that begin in `[start, end)`."""
+        first, last = bisect_left(self.sentence_starts, start), bisect_left(self.sentence_starts, end)
+        return {self.sentence_starts[index]: index + 1 for index in range(first, last)}
+
+
+def lay_out(content: bytes, hidden: Sequence[ByteSpan] = ()) -> SourceLayout:
+    """Return the layout of a UTF-8 text for a reader from whom the merged, ordered ranges `hidden` are kept."""
+    starts: list[int] = []
+    ends: list[int] = []
+    for left, right in _readable(len(content), hidden):
+        raw = content[left:right]
+        text = raw.decode()
+        places = np.flatnonzero((np.frombuffer(raw, dtype=np.uint8) & 0xC0) != 0x80) + left
+        edges = np.append(places, right)
+        for first, last in sentences(text):
+            starts.append(int(edges[first]))
+            ends.append(int(edges[last]))
+    return SourceLayout(tuple(_blocks(content, hidden)), tuple(starts), tuple(ends))
+
+
+def sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Yield `[start, end)` of the sentences of `text` in code points, without the blanks around them; linear in time."""
+    begin = _begin(text, 0)
+    for match in _BREAK.finditer(text):
+        kind, first = match.lastgroup, match.start()
+        if (kind == "line" and not text.startswith("#", begin)) or first < begin:
+            continue
+        if kind == "stop" and text[first] == "." and not _full_stop_ends(text, begin, match):
+            continue
+        end = match.end() if kind in {"stop", "full"} else first
+        while end > begin and text[end - 1].isspace():
+            end -= 1
+        if end > begin:
+            yield begin, end
+        begin = _begin(text, match.end())
+    end = len(text)
+    while end > begin and text[end - 1].isspace():
+        end -= 1
+    if end > begin:
+        yield begin, end
+
+
+def _full_stop_ends(text: str, begin: int, match: re.Match[str]) -> bool:
+    at = match.start()
+    before = text[max(begin, at - _LOOK_BACK) : at]
+    words = before.split()
+    last = words[-1].lstrip("([\"'“‘«*_") if words else ""
+    if last.lower() in _ABBREVIATIONS or (len(last) == 1 and last.isupper()):
+        return False
+    # “12.” or “* 4.1.” at the start of a line numbers a clause; it is no sentence of its own.
+    if len(before) < _LOOK_BACK and begin == at - len(before) and _CLAUSE_NUMBER.fullmatch(before):
+        return False
+    after = _NOT_BLANK.search(text, match.end(), match.end() + 200)
+    return after is None or not after.group().islower()
+
+
+def _begin(text: str, at: int) -> int:
+    found = _NOT_BLANK.search(text, at)
+    return found.start() if found else len(text)
+
+
+def _readable(length: int, hidden: Sequence[ByteSpan]) -> Iterator[tuple[int, int]]:
+    at = 0
+    for span in hidden:
+        if span.start > at:
+            yield at, span.start
+        at = max(at, span.end)
+    if at < length:
+        yield at, length
+
+
+def _blocks(content: bytes, hidden: Sequence[ByteSpan]) -> Iterator[Block]:
+    at, length = 0, len(content)
+    while at < length:
+        end = _cut(content, at, hidden)
+        yield Block(at, end, end < length and content[end - 1 : end] not in (b"\n", b"\r"))
+        at = end
+
+
+def _cut(content: bytes, at: int, hidden: Sequence[ByteSpan]) -> int:
+    limit = at + BLOCK_BYTES
+    if limit >= len(content):
+        return len(content)
+    inside = next((span for span in hidden if span.start < limit < span.end), None)
+    if inside is not None:
+        return inside.start if inside.start > at else inside.end
+    # Never look into a hidden range for a place to cut.
+    floor = max([at + 1, limit - _NEAR, *(span.end + 1 for span in hidden if span.end <= limit)])
+    for mark in (b"\n", b"\r", b" "):
+        found = content.rfind(mark, floor, limit)
+        if found != -1 and not (mark == b"\r" and content[found + 1 : found + 2] == b"\n"):
+            return found + 1
+    return _between_clusters(content, limit, floor)
+
+
+def _between_clusters(content: bytes, limit: int, floor: int) -> int:
+    end = limit
+    while end > floor:
+        while content[end] & 0xC0 == 0x80:
+            end -= 1
+        window = content[end : end + 4].decode("utf-8", "ignore")
+        follows = window[0]
+        precedes = content[max(0, end - 4) : end].decode("utf-8", "ignore")[-1:]
+        if not unicodedata.combining(follows) and follows not in _JOINERS and precedes != "\u200d":
+            return end
+        end -= 1
+    while content[limit] & 0xC0 == 0x80:
+        limit -= 1
+    return limit

@@ -1,0 +1,15 @@
+"""Keep a person's own keys for the workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from annotate.domain.keys import check_keys
+from annotate.models import Person
+
+
+def choose_keys(person: Person, chosen: Mapping[str, str]) -> dict[str, str]:
+    """Store action → key for the person and return it; raises BadInput as `check_keys` does. It is nobody else's."""
+    person.keys = check_keys(dict(chosen))
+    person.save(update_fields=["keys"])
+    return person.keys

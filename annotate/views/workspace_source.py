@@ -1,0 +1,161 @@
+"""What the workspace's page asks for while somebody reads: blocks, sentence positions, finds, and other sources."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.views.decorators.http import require_GET
+
+from annotate.domain.errors import BadInput
+from annotate.domain.find import around, find, phrase_pattern
+from annotate.domain.spans import ByteSpan
+from annotate.models import Assignment, SourceVersion
+from annotate.permissions import Actor, actor_for, require
+from annotate.selectors.passes import assignments_of, content_of
+from annotate.selectors.source_text import layout_of
+from annotate.selectors.sources import hidden_from, versions_visible_to
+from annotate.views.source_blocks import draw_blocks, highlights_of, mark_styles
+from annotate.views.study_nav import asker
+
+#: Blocks in one answer.
+MOST_BLOCKS = 16
+#: Bytes of sources a search reads before it says that it stopped.
+SEARCH_BYTES = 32 * 1024 * 1024
+MOST_SOURCES = 40
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A task with one source version as its annotator may read it."""
+
+    assignment: Assignment
+    actor: Actor
+    version: SourceVersion
+    hidden: tuple[ByteSpan, ...]
+
+
+def _reading(request: HttpRequest, pk: int) -> Reading:
+    """Return what the address and `?version=` (the first one without it) lead to; raises Http404, NotAllowed."""
+    assignment, actor = own_task(request, pk)
+    versions = versions_visible_to(asker(request)).filter(source__study=assignment.question.study_id)
+    wanted = request.GET.get("version")
+    if wanted is None:
+        version = versions.first()
+    elif wanted.isascii() and wanted.isdigit() and len(wanted) < 19:
+        version = versions.filter(pk=int(wanted)).first()
+    else:
+        version = None
+    if version is None:
+        raise Http404("there is no such version for this reader")
+    return Reading(assignment, actor, version, hidden_from(version, actor.clearance))
+
+
+def own_task(request: HttpRequest, pk: int) -> tuple[Assignment, Actor]:
+    """Return the person's own assignment; raises Http404 for anybody else's, NotAllowed without the role."""
+    person = asker(request)
+    assignment = get_object_or_404(assignments_of(person), pk=pk)
+    actor = actor_for(person, assignment.question.study)
+    require(actor, "pass.edit")
+    return assignment, actor
+
+
+@require_GET
+@login_required
+def blocks(request: HttpRequest, pk: int) -> HttpResponse:
+    """Return blocks `?from=` to `?to=` (not included, at most 16) as HTML, with the marks of the pass."""
+    reading = _reading(request, pk)
+    first = _index(request, "from", 0)
+    last = _index(request, "to", first + MOST_BLOCKS)
+    layout = layout_of(reading.version, reading.hidden)
+    _, content = content_of(reading.assignment)
+    drawn = draw_blocks(
+        reading.version,
+        layout,
+        reading.hidden,
+        range(first, min(last, first + MOST_BLOCKS)),
+        highlights_of(content, reading.version),
+        mark_styles(content),
+    )
+    return _private(HttpResponse("".join(drawn.values())))
+
+
+@require_GET
+@login_required
+def layout(request: HttpRequest, pk: int) -> HttpResponse:
+    """Return the byte positions of all numbered sentences, so that a number marks text that is not loaded yet."""
+    reading = _reading(request, pk)
+    found = layout_of(reading.version, reading.hidden)
+    return _private(JsonResponse({"starts": found.sentence_starts, "ends": found.sentence_ends}))
+
+
+@require_GET
+@login_required
+def find_in_source(request: HttpRequest, pk: int) -> HttpResponse:
+    """Return where `?q=` stands in the whole source, as bytes; 422 where it is no phrase."""
+    reading = _reading(request, pk)
+    phrase = request.GET.get("q")
+    try:
+        places = find(bytes(reading.version.content), phrase, reading.hidden) if phrase is not None else []
+    except BadInput as refusal:
+        return _private(JsonResponse({"problems": [refusal.as_dict()]}, status=422))
+    return _private(JsonResponse({"places": [[span.start, span.end] for span in places]}))
+
+
+@require_GET
+@login_required
+def find_sources(request: HttpRequest, pk: int) -> HttpResponse:
+    """Return the versions that `?q=` names or stands in, of those the person may read; all of them without `?q=`."""
+    assignment, actor = own_task(request, pk)
+    phrase = request.GET.get("q", "").strip()
+    versions = versions_visible_to(asker(request)).filter(source__study=assignment.question.study_id)
+    found: list[dict[str, Any]] = []
+    read = 0
+    if phrase:
+        try:
+            phrase_pattern(phrase)
+        except BadInput as refusal:
+            return _private(JsonResponse({"problems": [refusal.as_dict()]}, status=422))
+    for version in versions.order_by("source__title", "observation_date", "pk"):
+        if len(found) >= MOST_SOURCES or read > SEARCH_BYTES:
+            break
+        named = f"{version.source.title} {version.source.document_id} {version.version_label}".casefold()
+        hit = {"pk": version.pk, **_about(assignment, version)}
+        if not phrase or all(word in named for word in phrase.casefold().split()):
+            found.append(hit)
+            continue
+        read += version.byte_length
+        hidden = hidden_from(version, actor.clearance)
+        content = bytes(version.content)
+        places = find(content, phrase, hidden, most=100)
+        if places:
+            before, text, after = around(content, places[0], hidden)
+            found.append({**hit, "count": len(places), "at": places[0].start, "snippet": [before, text, after]})
+    return _private(JsonResponse({"sources": found, "stopped": read > SEARCH_BYTES or len(found) >= MOST_SOURCES}))
+
+
+def _about(assignment: Assignment, version: SourceVersion) -> dict[str, str]:
+    return {
+        "title": version.source.title,
+        "label": version.version_label,
+        "document": version.source.document_id,
+        "url": f"{reverse('workspace', args=[assignment.pk])}?version={version.pk}",
+    }
+
+
+def _index(request: HttpRequest, name: str, default: int) -> int:
+    raw = request.GET.get(name)
+    if raw is None:
+        return default
+    if not raw.isascii() or not raw.isdigit() or len(raw) > 9:
+        raise Http404(f"{name} is no block")
+    return int(raw)
+
+
+def _private(response: HttpResponse) -> HttpResponse:
+    response["Cache-Control"] = "no-store"
+    return response

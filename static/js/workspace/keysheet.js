@@ -1,0 +1,70 @@
+// The key sheet behind ?: every action with its key, and another key for it if the person likes one better.
+import { send } from "./saver.js";
+
+const MODIFIERS = new Set(["Shift", "Control", "Alt", "Meta"]);
+
+/** A key press as the key map writes it. */
+export function keyOf(event) {
+  const held = `${event.ctrlKey || event.metaKey ? "Control+" : ""}${event.altKey ? "Alt+" : ""}`;
+  return held + (held && event.key.length === 1 ? event.key.toLowerCase() : event.key);
+}
+
+export class KeySheet {
+  constructor({ keys, actions, urls }) {
+    this.keys = keys;
+    this.actions = actions;
+    this.url = urls.keys;
+    this.dialog = document.getElementById("keys");
+    const list = this.dialog?.querySelector("dl.keys");
+    if (!list) return;
+    this.note = document.createElement("p");
+    this.note.setAttribute("role", "status");
+    this.note.className = "small";
+    list.after(this.note);
+    for (const [name, , text] of actions) list.append(...this.#row(name, text));
+  }
+
+  /** Action of a key press, if it has one. */
+  action(event) {
+    const key = keyOf(event);
+    return this.actions.find(([name]) => this.keys[name] === key)?.[0];
+  }
+
+  #row(name, text) {
+    const term = document.createElement("dt");
+    const key = document.createElement("kbd");
+    key.textContent = this.keys[name];
+    key.dataset.keyOf = name;
+    term.append(key);
+    const what = document.createElement("dd");
+    const change = document.createElement("button");
+    change.type = "button";
+    change.className = "quiet change";
+    change.textContent = "Change";
+    change.setAttribute("aria-label", `Change the key of ${name}`);
+    change.addEventListener("click", () => this.#change(name, change));
+    what.append(`${text} `, change);
+    return [term, what];
+  }
+
+  #change(name, button) {
+    button.textContent = "Press a key…";
+    const listen = async (event) => {
+      event.preventDefault();
+      event.stopPropagation();
+      if (MODIFIERS.has(event.key)) return;
+      button.removeEventListener("keydown", listen);
+      button.textContent = "Change";
+      if (event.key === "Escape") return;
+      const wanted = { ...this.keys, [name]: keyOf(event) };
+      const answer = await send("PUT", this.url, { keys: wanted }).catch(() => null);
+      const said = await answer?.json().catch(() => null);
+      if (answer?.ok) {
+        this.keys = said.keys;
+        this.note.textContent = "";
+        for (const shown of this.dialog.querySelectorAll("[data-key-of]")) shown.textContent = this.keys[shown.dataset.keyOf];
+      } else this.note.textContent = said?.problems?.map(({ what, mend }) => `${what}. ${mend}`).join(" ") ?? "The key was not kept: the server does not answer.";
+    };
+    button.addEventListener("keydown", listen);
+  }
+}

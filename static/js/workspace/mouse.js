@@ -1,0 +1,150 @@
+// The mouse (or a finger): drag to select, snapped where wished; click a mark to choose it, among several by a menu; drag
+// the handles of the chosen span.
+import { byteAt, rangeOf, selectedBytes } from "../bytes.js";
+import { wholeWords } from "./text.js";
+
+export class Mouse {
+  /** `desk` is the workspace: source, content, blocks, sentences, choose, selected, changeEdges. */
+  constructor(desk) {
+    this.desk = desk;
+    this.handles = [];
+    this.menu = null;
+    document.addEventListener("pointerup", (event) => this.#up(event));
+    document.addEventListener("pointerdown", (event) => {
+      if (this.menu && !this.menu.contains(event.target)) this.closeMenu();
+    });
+  }
+
+  closeMenu() {
+    this.menu?.remove();
+    this.menu = null;
+  }
+
+  async #up(event) {
+    const { source } = this.desk;
+    if (!source || event.target.closest?.(".float-menu, .handle")) return;
+    // The browser sets the selection after this event.
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    const bytes = selectedBytes(source);
+    if (bytes) {
+      const snap = event.altKey ? "word" : event.ctrlKey || event.metaKey ? "sentence" : document.getElementById("snap")?.value;
+      this.desk.selected(await this.#snapped(bytes, snap), true);
+    } else if (source.contains(event.target)) {
+      this.desk.selected(null);
+      const names = event.target.closest("[data-marks]")?.dataset.marks.split(" ") ?? [];
+      if (names.length > 1) this.#choices(names, event);
+      else this.desk.choose(names[0] ?? null, { picked: true, scroll: false });
+    }
+  }
+
+  async #snapped(bytes, snap) {
+    if (!snap) return bytes;
+    const { source, sentences } = this.desk;
+    const wide = snap === "word" ? wholeWords(source, bytes.start, bytes.end) : await sentences.around(bytes.start, bytes.end);
+    const range = rangeOf(source, wide.start, wide.end);
+    if (range) {
+      getSelection().removeAllRanges();
+      getSelection().addRange(range);
+    }
+    return wide;
+  }
+
+  #choices(names, event) {
+    this.closeMenu();
+    const menu = document.createElement("div");
+    menu.className = "float-menu";
+    menu.setAttribute("role", "menu");
+    menu.setAttribute("aria-label", "Spans here");
+    for (const name of names) {
+      const span = this.desk.content.spans.get(name);
+      if (!span) continue;
+      const item = document.createElement("button");
+      item.type = "button";
+      item.setAttribute("role", "menuitem");
+      item.textContent = `${name} · ${span.start}–${span.end}`;
+      item.addEventListener("click", () => {
+        this.closeMenu();
+        this.desk.choose(name, { picked: true, scroll: false });
+      });
+      menu.append(item);
+    }
+    menu.addEventListener("keydown", (key) => {
+      const items = [...menu.children];
+      const at = items.indexOf(document.activeElement);
+      if (key.key === "Escape") {
+        this.closeMenu();
+        this.desk.source.focus({ preventScroll: true });
+      } else if (key.key === "ArrowDown") items[(at + 1) % items.length].focus();
+      else if (key.key === "ArrowUp") items[(at - 1 + items.length) % items.length].focus();
+      else return;
+      key.preventDefault();
+      key.stopPropagation();
+    });
+    document.body.append(menu);
+    const box = menu.getBoundingClientRect();
+    menu.style.left = `${Math.min(event.clientX, innerWidth - box.width - 8)}px`;
+    menu.style.top = `${Math.min(event.clientY + 8, innerHeight - box.height - 8)}px`;
+    this.menu = menu;
+    menu.firstElementChild?.focus();
+  }
+
+  /** Put handles at the edges of the chosen span, or take them away. */
+  showHandles(span) {
+    for (const handle of this.handles) handle.remove();
+    this.handles = [];
+    const { source } = this.desk;
+    if (!span || !source || this.desk.closed) return;
+    for (const which of ["start", "end"]) {
+      const box = this.#edgeBox(span, which);
+      if (!box) continue;
+      const handle = document.createElement("span");
+      handle.className = "handle";
+      handle.dataset.edge = which;
+      handle.setAttribute("aria-hidden", "true");
+      const view = source.getBoundingClientRect();
+      handle.style.left = `${box.x - view.left + source.scrollLeft - 11}px`;
+      handle.style.top = `${box.y - view.top + source.scrollTop - 2}px`;
+      handle.addEventListener("pointerdown", (event) => this.#drag(event, handle, span, which));
+      source.append(handle);
+      this.handles.push(handle);
+    }
+  }
+
+  #edgeBox(span, which) {
+    const range = rangeOf(this.desk.source, span.start, span.end);
+    if (!range) return null;
+    const boxes = [...range.getClientRects()].filter((box) => box.height);
+    const box = which === "start" ? boxes[0] : boxes.at(-1);
+    const rtl = getComputedStyle(this.desk.source).direction === "rtl";
+    return box ? { x: (which === "start") !== rtl ? box.left : box.right, y: box.top } : null;
+  }
+
+  #drag(event, handle, span, which) {
+    event.preventDefault();
+    handle.setPointerCapture(event.pointerId);
+    const { source } = this.desk;
+    let edge = span[which];
+    const move = (moved) => {
+      handle.style.pointerEvents = "none";
+      const place = document.caretPositionFromPoint?.(moved.clientX, moved.clientY);
+      handle.style.pointerEvents = "";
+      const byte = place && source.contains(place.offsetNode) ? byteAt(source, place.offsetNode, place.offset) : null;
+      if (byte === null || (which === "start" ? byte >= span.end : byte <= span.start)) return;
+      edge = byte;
+      const range = rangeOf(source, which === "start" ? edge : span.start, which === "end" ? edge : span.end);
+      if (range) {
+        getSelection().removeAllRanges();
+        getSelection().addRange(range);
+      }
+    };
+    handle.addEventListener("pointermove", move);
+    handle.addEventListener("pointerup", async (done) => {
+      handle.removeEventListener("pointermove", move);
+      getSelection().removeAllRanges();
+      const snap = done.altKey ? "word" : done.ctrlKey || done.metaKey ? "sentence" : "";
+      const wide = { start: which === "start" ? edge : span.start, end: which === "end" ? edge : span.end };
+      const to = snap === "word" ? wholeWords(source, wide.start, wide.end) : snap ? await this.desk.sentences.around(wide.start, wide.end) : wide;
+      this.desk.changeEdges(span.name, to.start, to.end);
+    }, { once: true });
+  }
+}

@@ -1,0 +1,199 @@
+// The right-hand side: cards of the support sets and the list of spans, which is also how a screen reader reads the marks.
+import { setLetter } from "./content.js";
+import { setClass } from "./marks.js";
+
+const ROWS = 100;
+const CHIPS = 40;
+const $ = (id) => document.getElementById(id);
+const clone = (id) => $(id).content.firstElementChild.cloneNode(true);
+
+export class Panel {
+  /** `desk` is the workspace: content, chosen, closed, versions, and what may be done with a span. */
+  constructor(desk) {
+    this.desk = desk;
+    this.cards = $("sets");
+    this.list = $("spans");
+    this.rows = new Map();
+    this.list.replaceChildren();
+    for (const plain of document.querySelectorAll("[data-plain]")) plain.remove();
+    this.cards.addEventListener("click", (event) => this.#cardClick(event));
+    this.list.addEventListener("click", (event) => this.#listClick(event));
+    this.list.addEventListener("change", (event) => this.#listChange(event));
+  }
+
+  render() {
+    this.#renderCards();
+    this.#renderList();
+    this.#renderTargets();
+  }
+
+  /** Put the focus on the chosen span's row. */
+  focusChosen() {
+    this.rows.get(this.desk.chosen)?.querySelector(".span-open").focus();
+  }
+
+  #renderCards() {
+    const { content, closed } = this.desk;
+    const spans = new Map(content.ordered().map((span, index) => [span.name, index]));
+    const made = content.sets.map((members, index) => {
+      const card = clone("card-template");
+      card.classList.add(setClass(index));
+      card.classList.toggle("active", index === this.desk.targetSet);
+      card.dataset.set = index;
+      card.querySelector(".letter").textContent = setLetter(index);
+      const title = card.querySelector(".set-title");
+      title.textContent = `${members.length} ${members.length === 1 ? "span" : "spans"}`;
+      const chips = card.querySelector(".chips");
+      const ordered = [...members].sort((a, b) => spans.get(a) - spans.get(b));
+      chips.append(...ordered.slice(0, CHIPS).map((name) => this.#chip(content.spans.get(name))));
+      if (ordered.length > CHIPS) chips.append(`and ${ordered.length - CHIPS} more`);
+      const drop = card.querySelector(".drop");
+      drop.setAttribute("aria-label", `Drop set ${setLetter(index)}`);
+      drop.hidden = closed;
+      return card;
+    });
+    const focused = this.cards.contains(document.activeElement) ? this.#path(document.activeElement) : null;
+    this.cards.replaceChildren(...made);
+    if (focused) (this.cards.querySelector(focused) ?? $("add-set"))?.focus();
+  }
+
+  #path(element) {
+    const set = element.closest("[data-set]").dataset.set;
+    const inside = element.dataset.name ? `[data-name="${CSS.escape(element.dataset.name)}"]` : ".drop";
+    return `[data-set="${set}"] ${inside}`;
+  }
+
+  #chip(span) {
+    const chip = clone("chip-template");
+    chip.dataset.name = span.name;
+    chip.querySelector(".chip-label").textContent = span.name === span.label ? span.label : `${span.name} (${span.label})`;
+    chip.querySelector(".range").textContent = `${span.start}–${span.end}`;
+    if (span.name === this.desk.chosen) chip.setAttribute("aria-current", "true");
+    return chip;
+  }
+
+  #renderList() {
+    const { content, chosen, version } = this.desk;
+    const ordered = content.ordered().sort((a, b) => (b.version === version) - (a.version === version));
+    const at = Math.max(0, ordered.findIndex((span) => span.name === chosen) - ROWS / 2);
+    const first = Math.max(0, Math.min(at, ordered.length - ROWS));
+    const shown = ordered.slice(first, first + ROWS);
+    const wanted = new Set(shown.map((span) => span.name));
+    for (const [name, row] of this.rows) {
+      if (wanted.has(name)) continue;
+      row.remove();
+      this.rows.delete(name);
+    }
+    this.note?.remove();
+    shown.forEach((span, index) => {
+      let row = this.rows.get(span.name);
+      if (!row) {
+        row = clone("row-template");
+        row.dataset.name = span.name;
+        this.rows.set(span.name, row);
+      }
+      if (this.list.children[index] !== row) this.list.insertBefore(row, this.list.children[index] ?? null);
+      this.#fill(row, span);
+    });
+    if (ordered.length !== shown.length || !ordered.length) {
+      this.note = document.createElement("p");
+      this.note.className = "soft small";
+      this.note.setAttribute("role", "listitem");
+      this.note.textContent = ordered.length
+        ? `Spans ${first + 1} to ${first + shown.length} of ${ordered.length}; choose one in the text to see those around it.`
+        : "No span is marked yet.";
+      this.list.append(this.note);
+    }
+    document.querySelector("[data-span-count]").textContent = String(ordered.length);
+  }
+
+  #fill(row, span) {
+    const { content, chosen, closed, versions } = this.desk;
+    const sets = content.inside(span.name);
+    const isChosen = span.name === chosen;
+    const letters = sets.map(setLetter).join(" ");
+    row.className = ["span-row", sets.length ? setClass(sets[0]) : "", isChosen ? "chosen" : ""].filter(Boolean).join(" ");
+    row.querySelector(".letter").textContent = span.forbidden ? "✕" : letters || "–";
+    row.querySelector(".name").textContent = span.name;
+    row.querySelector(".label").textContent = span.label === span.name ? "" : span.label;
+    const elsewhere = span.version === this.desk.version ? "" : `${versions.get(span.version)?.title ?? "another source"} `;
+    row.querySelector(".range").textContent = `${elsewhere}${span.start}–${span.end}`;
+    const quote = this.desk.quoteOf(span);
+    row.querySelector(".quote").textContent = quote;
+    const open = row.querySelector(".span-open");
+    open.setAttribute("aria-expanded", String(isChosen));
+    const where = span.forbidden ? "must not be used" : letters ? `in set ${letters}` : "in no set";
+    open.setAttribute("aria-label", `${span.name}, ${span.label}, bytes ${elsewhere}${span.start} to ${span.end}, ${where}: ${quote}`);
+    const controls = row.querySelector(".controls");
+    controls.hidden = !isChosen || closed;
+    if (controls.hidden) return;
+    const label = row.querySelector(".pick-label");
+    if (![...label.options].some((option) => option.value === span.label)) label.add(new Option(span.label, span.label));
+    label.value = span.label;
+    const name = row.querySelector(".pick-name");
+    if (document.activeElement !== name) name.value = span.name;
+    row.querySelector(".pick-forbidden").checked = span.forbidden;
+    const toggles = row.querySelector(".toggles");
+    const count = Math.max(1, content.sets.length);
+    while (toggles.children.length > count) toggles.lastElementChild.remove();
+    while (toggles.children.length < count) {
+      const button = document.createElement("button");
+      button.type = "button";
+      toggles.append(button);
+    }
+    [...toggles.children].forEach((button, index) => {
+      button.className = setClass(index);
+      button.dataset.toggleSet = index;
+      button.textContent = setLetter(index);
+      button.setAttribute("aria-pressed", String(sets.includes(index)));
+      button.setAttribute("aria-label", `In set ${setLetter(index)}`);
+    });
+  }
+
+  #renderTargets() {
+    const target = $("new_set");
+    if (!target) return;
+    const count = Math.max(1, this.desk.content.sets.length);
+    if (target.options.length !== count + 1) {
+      target.replaceChildren(
+        ...Array.from({ length: count }, (_, index) => new Option(this.desk.content.sets.length ? setLetter(index) : "A (new)", index)),
+        new Option("none", ""),
+      );
+    }
+    target.value = this.desk.targetSet === null ? "" : String(Math.min(this.desk.targetSet, count - 1));
+  }
+
+  #cardClick(event) {
+    const card = event.target.closest("[data-set]");
+    if (!card) return;
+    const index = Number(card.dataset.set);
+    const chip = event.target.closest(".chip");
+    if (event.target.closest(".drop")) this.desk.dropSet(index);
+    else if (chip) this.desk.choose(chip.dataset.name, { picked: true });
+    else this.desk.target(index);
+  }
+
+  #listClick(event) {
+    const name = event.target.closest(".span-row")?.dataset.name;
+    if (!name) return;
+    const nudge = event.target.closest("[data-nudge]");
+    const toggle = event.target.closest("[data-toggle-set]");
+    if (nudge) this.desk.nudge(nudge.dataset.nudge);
+    else if (toggle) this.desk.toggleSet(name, Number(toggle.dataset.toggleSet));
+    else if (event.target.closest(".remove")) this.desk.remove(name);
+    else if (event.target.closest(".span-open")) this.desk.choose(this.desk.chosen === name ? null : name, { picked: true });
+  }
+
+  #listChange(event) {
+    const row = event.target.closest(".span-row");
+    if (!row) return;
+    const { name } = row.dataset;
+    if (event.target.matches(".pick-label")) this.desk.changeSpan(name, { label: event.target.value });
+    if (event.target.matches(".pick-forbidden")) this.desk.changeSpan(name, { forbidden: event.target.checked });
+    if (event.target.matches(".pick-name")) {
+      const wanted = event.target.value.trim();
+      if (wanted && wanted !== name) this.desk.changeSpan(name, { name: wanted });
+      else event.target.value = name;
+    }
+  }
+}
