@@ -72,13 +72,18 @@ def paired_evidence(
 
 @dataclass(frozen=True)
 class ResourceUse:
-    """Measured costs. Token volumes are in the plan's tokenizer; `latency_ms` is None when not measured."""
+    """Measured costs. Token volumes are in the plan's tokenizer.
+
+    `latency_ms` is the candidate's median query latency in the plan's latency state, over `latency_cells` cells; None
+    when not measured.
+    """
 
     baseline: Usage
     candidate: Usage
     indexed_tokens: int
     source_tokens: int
-    latency_ms: int | None = None
+    latency_ms: float | None = None
+    latency_cells: int = 0
 
     @property
     def evidence_increase(self) -> Fraction | None:

@@ -217,7 +217,7 @@ def read_resources(plan: Plan, use: ResourceUse) -> tuple[GateReading, ...]:
         (
             "latency",
             limits.latency_ms,
-            None if use.latency_ms is None else Decimal(use.latency_ms),
+            _decimal(use.latency_ms),
             f"median query latency in ms, {limits.latency_state}",
         ),
     )
@@ -235,7 +235,8 @@ def read_resources(plan: Plan, use: ResourceUse) -> tuple[GateReading, ...]:
             GateReading(
                 name,
                 text,
-                {"limit": str(limit), "measured": _text(found)},
+                {"limit": str(limit), "measured": _text(found)}
+                | ({"cells": use.latency_cells} if name == "latency" else {}),
                 GateOutcome.ACCEPT if within else GateOutcome.REJECT,
                 f"Measured {_text(found)}, {'within' if within else 'above'} the limit {limit}.",
             )

@@ -27,6 +27,7 @@ from evaluation.domain.plan_words import (
     Dedup,
     EdgePolicy,
     Factor,
+    FrontierCost,
     GateKind,
     GateStatistic,
     InsufficientEvidence,
@@ -316,12 +317,18 @@ class Resources:
 
 @dataclass(frozen=True)
 class DecisionRule:
-    """How readings become a disposition. `candidate` is the arm that would be released."""
+    """How readings become a disposition. `candidate` is the arm that would be released.
+
+    `support_floor` is the phase average of complete support an arm's lower bound must reach to be named as the
+    cheapest; `floor_cost` is what it is cheapest in. Both speak about the frontier and no gate.
+    """
 
     candidate: str = setting(name=True)
     crossing: Crossing = setting(default=Crossing.COLLECT_MORE)
     insufficient_evidence: InsufficientEvidence = setting(default=InsufficientEvidence.COLLECT_MORE)
     maximum_failure_rate: DecimalText = setting(default=DecimalText("0.01"), at_least=0, at_most=1)
+    support_floor: DecimalText | None = setting(default=None, at_least=0, at_most=1)
+    floor_cost: FrontierCost = setting(default=FrontierCost.EVIDENCE_TOKENS)
 
 
 @dataclass(frozen=True)

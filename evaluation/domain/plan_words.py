@@ -226,6 +226,15 @@ class InsufficientEvidence(StrEnum):
     REJECT = "reject"
 
 
+class FrontierCost(StrEnum):
+    """What an arm pays for its support, and what the cheapest arm above a floor is cheapest in."""
+
+    EVIDENCE_TOKENS = "evidence-tokens"
+    DUPLICATION = "duplication"
+    INDEX_TOKENS = "index-tokens"
+    LATENCY = "latency"
+
+
 class LatencyState(StrEnum):
     """Cold and warm latencies are different numbers."""
 

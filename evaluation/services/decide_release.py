@@ -1,4 +1,7 @@
-"""What the plan's rule says about the candidate, computed from the sealed results and nothing else."""
+"""What the plan's rule says about the candidate, computed from the sealed results.
+
+A latency limit alone reads more: the attempts of the sweep, since no sealed result holds a time.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ from evaluation.domain.gate_evidence import (
 from evaluation.domain.gates import read_gates
 from evaluation.domain.outcomes import View
 from evaluation.models import Sweep
+from evaluation.selectors.latency import query_latency_ms
 from evaluation.services.outcome_table import OutcomeTable, table_of_results
 from evaluation.services.problems import NotSealed
 from evaluation.services.result_keys import MANIFEST, build_key
@@ -70,11 +74,15 @@ def _resources(sweep: Sweep, table: OutcomeTable, view: str) -> ResourceUse:
         for phase in sorted(set(table.phases[candidate].shared.values()))
     ]
     manifests = [one.value for one in Result.objects.filter(scope=sweep.scope, key__in=keys).order_by("key")]
+    state = plan.resources.latency_state
+    # Attempts are operations, not results; those of a sealed sweep are all there and change no more.
+    latency = query_latency_ms(sweep, candidate, state) if state else None
     return ResourceUse(
         total_usage(_runs(table, plan.baseline.name, view)),
         total_usage(_runs(table, candidate, view)),
         sum(manifest["index_tokens"] for manifest in manifests),
         sum(manifest["source_tokens"] for manifest in manifests),
+        *(latency or ()),
     )
 
 

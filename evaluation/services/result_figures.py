@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
+from evaluation.domain.estimation import estimates
+from evaluation.domain.fragility import fragility
 from evaluation.domain.metrics import Reading, answer_reversal, reading, stage_losses, usage
 from evaluation.domain.outcomes import Stage
 from evaluation.domain.permutation import worst_phase_null
-from evaluation.domain.phase_matrix import arm_table
+from evaluation.domain.phase_matrix import PhaseMatrix, arm_table
+from evaluation.domain.plan import Plan
 from evaluation.domain.plan_words import MetricName
-from evaluation.domain.resampling import rule_of
-from evaluation.domain.statistics import arm_mean
+from evaluation.domain.resampling import Estimate, rule_of
+from evaluation.domain.statistics import ask_arm_mean, ask_question_worst
+from evaluation.domain.worst_phase import arm_worst
 from evaluation.services.arm_phases import CONTROL
 from evaluation.services.outcome_table import OutcomeTable, Selection
 from evaluation.services.pipeline_of import ORACLE, oracle_views
@@ -19,6 +24,9 @@ from evaluation.services.result_rows import Rows, estimate_cells, figure_cells, 
 
 #: Stages at which a metric has a figure: support at each of them, everything else where the prompt is packed.
 _STAGED = (MetricName.COMPLETE_SUPPORT, MetricName.SINGLE_UNIT_SUPPORT)
+
+type ArmPlace = tuple[str, str, Selection, MetricName]
+"""(arm, view, selection, metric)"""
 
 
 def stages_of(metric: MetricName) -> tuple[Stage, ...]:
@@ -83,7 +91,7 @@ def arm_rows(table: OutcomeTable) -> Rows:
         for selection in table.selections
         for metric in table.plan.metrics
     ]
-    return Rows(len(places), (_arm_row(table, *place) for place in places))
+    return Rows(len(places), _arm_rows(table, places))
 
 
 def _figures(table: OutcomeTable, place: dict[str, Any], selection: Selection) -> Iterator[dict[str, Any]]:
@@ -117,37 +125,59 @@ def _reading_cells(read: Reading) -> dict[str, Any]:
     }
 
 
-def _arm_row(table: OutcomeTable, arm: str, view: str, selection: Selection, metric: MetricName) -> dict[str, Any]:
-    place = {"arm": arm, "view": view, "metric": str(metric)} | selection_cells(selection)
-    if metric is MetricName.REVERSAL:
-        return place | _reversal(table, arm, view, selection)
-    matrix = table.matrix(metric, arm, view, selection)
+def _arm_rows(table: OutcomeTable, places: Sequence[ArmPlace]) -> Iterator[dict[str, Any]]:
+    """Answer an arm's places together: figures over the same clusters share their draws."""
+    for _, group in groupby(places, key=lambda place: place[:2]):
+        together = list(group)
+        read = [place for place in together if place[3] is not MetricName.REVERSAL]
+        matrices = {place: table.matrix(place[3], place[0], place[1], place[2]) for place in read}
+        asked = [ask(matrices[place]) for place in read for ask in (ask_arm_mean, ask_question_worst)]
+        found = [one[0] for one in estimates(asked, rule_of(table.plan))]
+        pairs = dict(zip(read, zip(found[::2], found[1::2], strict=True), strict=True))
+        for arm, view, selection, metric in together:
+            place = {"arm": arm, "view": view, "metric": str(metric)} | selection_cells(selection)
+            if metric is MetricName.REVERSAL:
+                yield place | _reversal(table, arm, view, selection)
+            else:
+                key = (arm, view, selection, metric)
+                yield place | _arm_cells(table.plan, matrices[key], *pairs[key])
+
+
+def _arm_cells(plan: Plan, matrix: PhaseMatrix, mean: Estimate, own_worst: Estimate) -> dict[str, Any]:
     told = arm_table(matrix)
     stable = told.stability
-    row = place | {
+    rule = rule_of(plan)
+    fates = fragility(matrix, rule)
+    row = {
         "mean": number(told.average),
-        "interval": estimate_cells(arm_mean(matrix, rule_of(table.plan))),
+        "interval": estimate_cells(mean),
         "worst": number(told.worst.value),
         "worst_labels": list(told.worst.labels),
         "worst_note": told.worst.note,
         "distinct_phases": told.worst.phases,
         "spread": number(told.spread),
         "question_worst": number(told.question_worst),
+        "question_worst_interval": estimate_cells(own_worst),
         "always": list(stable.always),
         "never": list(stable.never),
         "fragile": list(stable.fragile),
         "always_share": number(stable.share(stable.always)),
         "never_share": number(stable.share(stable.never)),
         "fragile_share": number(stable.share(stable.fragile)),
+        "always_interval": estimate_cells(fates.always),
+        "never_interval": estimate_cells(fates.never),
+        "fragile_interval": estimate_cells(fates.fragile),
+        "repeat_flips": estimate_cells(fates.repeats),
         "note": told.note,
     }
-    if metric is MetricName.COMPLETE_SUPPORT:
-        row["null"] = _null(table, matrix)
+    if matrix.metric is MetricName.COMPLETE_SUPPORT:
+        row["worst_interval"] = estimate_cells(arm_worst(matrix, rule))
+        row["null"] = _null(plan.statistics.seed, matrix)
     return row
 
 
-def _null(table: OutcomeTable, matrix: Any) -> dict[str, Any]:
-    null = worst_phase_null(matrix, seed=table.plan.statistics.seed)
+def _null(seed: int, matrix: PhaseMatrix) -> dict[str, Any]:
+    null = worst_phase_null(matrix, seed=seed)
     return {
         "status": str(null.status),
         "reason": null.reason,
@@ -156,6 +186,9 @@ def _null(table: OutcomeTable, matrix: Any) -> dict[str, Any]:
         "low": number(null.low),
         "high": number(null.high),
         "p_value": number(null.p_value),
+        "spread": number(null.spread),
+        "spread_expected": number(null.spread_expected),
+        "spread_p_value": number(null.spread_p_value),
         "permutations": null.permutations,
         "seed": null.seed,
         "clusters": null.clusters,

@@ -16,12 +16,13 @@ from evaluation.services.decide_release import decision_of
 from evaluation.services.outcome_table import OutcomeTable, Progress, table_of_results
 from evaluation.services.problems import NotSealed
 from evaluation.services.result_figures import arm_rows, figure_rows, oracle_rows, targeted_rows
-from evaluation.services.result_pairs import pair_rows
+from evaluation.services.result_frontier import frontier_rows
+from evaluation.services.result_pairs import interaction_rows, pair_rows
 from evaluation.services.result_rows import view_of
 from ledger.domain.canonical import digest
 
 #: Changes whenever the same outcomes would give another report; reports kept under an older form are computed anew.
-FORM = 2
+FORM = 3
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,8 @@ class SweepResults:
     data: dict[str, Any]
 
     def rows(self, part: str, **equal: Any) -> Iterator[dict[str, Any]]:
-        """Yield the rows of `part` ("figures", "arms_by_view", "pairs", "oracle", "targeted") whose members equal
-        `equal`.
+        """Yield the rows of `part` (such as "figures", "arms_by_view", "pairs", "interactions", "frontier", "targeted")
+        whose members equal `equal`.
 
         Raises KeyError for an unknown part.
         """
@@ -119,16 +120,23 @@ def compute_results(sweep: Sweep, table: OutcomeTable, *, progress: Progress = l
         "figures": list(figure_rows(table)),
         "arms_by_view": [],
         "pairs": [],
+        "interactions": [],
+        "frontier": [],
         "targeted": list(targeted_rows(table)),
         "oracle": list(oracle_rows(table)),
         # Kept for the pages: deciding reads every outcome, which takes seconds. A signature decides from the sealed
         # results again.
         "decision": decision_payload(decision_of(sweep, table)),
     }
-    steps = [arm_rows(table), pair_rows(table)]
-    total = sum(one.steps for one in steps)
+    steps = {
+        "arms_by_view": arm_rows(table),
+        "pairs": pair_rows(table),
+        "interactions": interaction_rows(table),
+        "frontier": frontier_rows(sweep, table),
+    }
+    total = sum(one.steps for one in steps.values())
     done = 0
-    for part, step in zip(("arms_by_view", "pairs"), steps, strict=True):
+    for part, step in steps.items():
         for row in step:
             data[part].append(row)
             done += 1

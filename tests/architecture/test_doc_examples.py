@@ -164,8 +164,22 @@ def test_documented_fields_are_those_the_reader_knows(kind: str, story: Story) -
     assert documented == _known_fields(*readers[kind])
 
 
+#: A second candidate, of another capacity: only then is there a size-by-phase interaction to tell.
+WIDER = """[[arms]]
+name = "window-64-16"
+role = "candidate"
+segmenter = "token-window"
+capacity = 64
+overlap = 16
+factor = "capacity"
+
+[statistics]
+multiplicity = "bonferroni"
+"""
+
+
 def test_documented_members_of_results_are_those_a_sweep_writes(db: None) -> None:
-    toml = PLAN.replace("grid = 4", "grid = 4\ntargeted = true")
+    toml = PLAN.replace("grid = 4", "grid = 4\ntargeted = true").replace("[statistics]\n", WIDER)
     sweep = make_sealed_sweep(make_plan(make_fixture_set(), toml))
     data = results_document(sweep, sweep_results(sweep))
     documented = {row[0]: row[1] for row in rows(RESULTS, "rows")}
@@ -188,13 +202,15 @@ def test_documented_members_of_results_are_those_a_sweep_writes(db: None) -> Non
         check(f"`{name}`", data["operations"][name])
     for value in data["operations"]["latency"]:
         check("`latency`", value)
-    for part in ("arms", "views", "figures", "arms_by_view", "pairs", "targeted", "oracle"):
+    for part in ("arms", "views", "figures", "arms_by_view", "pairs", "targeted", "oracle", "interactions", "frontier"):
         for value in data[part]:
             special = f"`{part}` of `{value.get('metric')}`"
             check(special if special in documented else f"`{part}`", value)
             for name in ("without_failures", "feasible_only", "across_repeats"):
                 if name in value:
                     check("figure", value[name])
+            for arm in value["arms"] if part == "frontier" else ():
+                check("`arms` of `frontier`", arm)
             for name in ("interval", "mean"):
                 if isinstance(value.get(name), dict):
                     check("interval", value[name])

@@ -273,6 +273,16 @@ def test_resource_limit_is_read_from_what_was_measured(limits: Resources, expect
     assert [found.reading for found in readings] == [expected]
 
 
+def test_latency_is_read_where_it_was_measured_and_says_over_how_many_cells() -> None:
+    limits = replace(PLAN, resources=Resources(latency_ms=5, latency_state=LatencyState.WARM))
+    within, above = (
+        read_resources(limits, replace(USE, latency_ms=found, latency_cells=12))[0] for found in (4.75, 5.001)
+    )
+    assert (within.reading, above.reading) == (GateOutcome.ACCEPT, GateOutcome.REJECT)
+    assert within.numbers == {"limit": "5", "measured": "4.750000", "cells": 12}
+    assert "Measured 5.001000, above the limit 5" in above.reason
+
+
 def test_no_limit_is_no_gate_and_no_baseline_tokens_is_no_ratio() -> None:
     assert read_resources(replace(PLAN, resources=Resources()), USE) == ()
     nothing = replace(USE, baseline=Usage(0, 0, 0, 0, 0, 0, 0), source_tokens=0)
