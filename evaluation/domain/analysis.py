@@ -125,7 +125,7 @@ class PositionalTable:
     pointer: IntArray
     vocabulary: Mapping[str, int] = field(repr=False)
     content: bytes = field(repr=False)
-    fragment_terms: dict[bytes, str | None] = field(repr=False, compare=False, default_factory=dict)
+    fragment_terms: dict[bytes, str] = field(repr=False, compare=False, default_factory=dict)
     query_blocks: dict[tuple[str, ...], QueryTerms] = field(repr=False, compare=False, default_factory=dict)
 
     @property
@@ -149,13 +149,6 @@ class PositionalTable:
         """Positions into `kept_start` and `kept_end` where a term stands."""
         return self.postings[int(self.pointer[term]) : int(self.pointer[term + 1])]
 
-    def fragment_term(self, piece: bytes, analyser: Analyser) -> str | None:
-        """Term of a word fragment, remembered: the same few thousand come back at every phase."""
-        known = self.fragment_terms
-        if piece not in known:
-            known[piece] = analyser.term(piece.decode("utf-8"))
-        return known[piece]
-
 
 def positional_table(documents: Sequence[Document], analyser: Analyser) -> PositionalTable:
     """Analyse every document once. Linear in the text; nothing in it depends on an arm or a phase."""
@@ -168,7 +161,7 @@ def positional_table(documents: Sequence[Document], analyser: Analyser) -> Posit
     for document, offset in zip(documents, base.tolist(), strict=True):
         text = document.content.decode("utf-8")
         first, last = word_edges(text)
-        words = (text[begin:end] for begin, end in zip(first.tolist(), last.tolist(), strict=True))
+        words = [text[begin:end] for begin, end in zip(first.tolist(), last.tolist(), strict=True)]
         forms.append(np.fromiter(map(surfaces.__getitem__, words), dtype=np.int64, count=first.size))
         if not document.content.isascii():
             points = code_point_starts(document.content)

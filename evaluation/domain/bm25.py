@@ -90,9 +90,14 @@ def chunk_words(
     fragments: defaultdict[str, list[int]] = defaultdict(list)
     if table.start.size and len(chunks):
         holders: list[int] = []
+        content, known = table.content, table.fragment_terms
         for chunk, begin, stop in zip(*(part.tolist() for part in _cut_words(table, start, end)), strict=True):
-            term = table.fragment_term(table.content[begin:stop], analyser)
-            if term is not None:
+            piece = content[begin:stop]
+            # The same few thousand fragments come back at every phase; "" stands for one that is dropped.
+            term = known.get(piece)
+            if term is None:
+                term = known[piece] = analyser.term(piece.decode("utf-8")) or ""
+            if term:
                 fragments[term].append(chunk)
                 holders.append(chunk)
         length += np.bincount(np.array(holders, dtype=np.int64), minlength=length.size)
