@@ -317,11 +317,7 @@ class Resources:
 
 @dataclass(frozen=True)
 class DecisionRule:
-    """How readings become a disposition. `candidate` is the arm that would be released.
-
-    `support_floor` is the phase average of complete support an arm's lower bound must reach to be named as the
-    cheapest; `floor_cost` is what it is cheapest in. Both speak about the frontier and no gate.
-    """
+    """How readings become a disposition. `candidate` would be released; floor and cost speak of the frontier only."""
 
     candidate: str = setting(name=True)
     crossing: Crossing = setting(default=Crossing.COLLECT_MORE)
@@ -400,7 +396,4 @@ class Plan:
 
     def arm(self, name: str) -> Arm:
         """Return the arm called `name`; raises KeyError when the plan has none."""
-        for arm in self.arms:
-            if arm.name == name:
-                return arm
-        raise KeyError(name)
+        return {arm.name: arm for arm in reversed(self.arms)}[name]

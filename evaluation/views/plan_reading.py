@@ -105,7 +105,7 @@ NAMES: dict[str, dict[str, str]] = {
         "crossing": "An interval that crosses its tolerance",
         "insufficient_evidence": "Too little evidence",
         "maximum_failure_rate": "Failure rate allowed",
-        "support_floor": "Floor of support on the frontier",
+        "support_floor": "Floor of support (lower bound)",
         "floor_cost": "Cheapest arm above it by",
     },
     "vetoes": {
@@ -225,7 +225,6 @@ _UNITS: dict[tuple[str, str], Callable[[Any], str]] = {
     ("decision", "maximum_failure_rate"): lambda value: f"{_percent(value)} of runs",
     ("decision", "crossing"): lambda value: f"is read as “{value}”",
     ("decision", "insufficient_evidence"): lambda value: f"is read as “{value}”",
-    ("decision", "support_floor"): lambda value: f"a lower bound of {_percent(value)}",
     ("vetoes", "unresolved_attribution"): lambda value: f"{_percent(value)} of asserted answers",
     ("resources", "evidence_tokens_increase"): lambda value: f"{_percent(value)} over the baseline",
     ("resources", "index_expansion"): lambda value: f"{value} indexed per source token",
@@ -233,7 +232,6 @@ _UNITS: dict[tuple[str, str], Callable[[Any], str]] = {
 }
 _EMPTY = {
     ("vetoes", "unresolved_attribution"): "no veto",
-    ("decision", "support_floor"): "no floor, so no arm is named",
     ("resources", "evidence_tokens_increase"): "no limit",
     ("resources", "index_expansion"): "no limit",
     ("resources", "latency_ms"): "no limit",
