@@ -15,14 +15,16 @@ from evaluation.models import Sweep, SweepReport
 from evaluation.services.decide_release import decision_of
 from evaluation.services.outcome_table import OutcomeTable, Progress, table_of_results
 from evaluation.services.problems import NotSealed
+from evaluation.services.result_builds import build_rows
 from evaluation.services.result_figures import arm_rows, figure_rows, oracle_rows, targeted_rows
 from evaluation.services.result_frontier import frontier_rows
+from evaluation.services.result_measures import arm_phase_rows, measure_rows
 from evaluation.services.result_pairs import interaction_rows, pair_rows
 from evaluation.services.result_rows import view_of
 from ledger.domain.canonical import digest
 
 #: Changes whenever the same outcomes would give another report; reports kept under an older form are computed anew.
-FORM = 3
+FORM = 4
 
 
 @dataclass(frozen=True)
@@ -119,9 +121,12 @@ def compute_results(sweep: Sweep, table: OutcomeTable, *, progress: Progress = l
         "views": [view_of(plan, key) for key in table.views],
         "figures": list(figure_rows(table)),
         "arms_by_view": [],
+        "arm_phases": [],
         "pairs": [],
         "interactions": [],
         "frontier": [],
+        "builds": [],
+        "measures": list(measure_rows(table)),
         "targeted": list(targeted_rows(table)),
         "oracle": list(oracle_rows(table)),
         # Kept for the pages: deciding reads every outcome, which takes seconds. A signature decides from the sealed
@@ -130,9 +135,11 @@ def compute_results(sweep: Sweep, table: OutcomeTable, *, progress: Progress = l
     }
     steps = {
         "arms_by_view": arm_rows(table),
+        "arm_phases": arm_phase_rows(table),
         "pairs": pair_rows(table),
         "interactions": interaction_rows(table),
         "frontier": frontier_rows(sweep, table),
+        "builds": build_rows(sweep, table),
     }
     total = sum(one.steps for one in steps.values())
     done = 0

@@ -202,7 +202,7 @@ def test_documented_members_of_results_are_those_a_sweep_writes(db: None) -> Non
         check(f"`{name}`", data["operations"][name])
     for value in data["operations"]["latency"]:
         check("`latency`", value)
-    for part in ("arms", "views", "figures", "arms_by_view", "pairs", "targeted", "oracle", "interactions", "frontier"):
+    for part in data.keys() - {"form", "sweep", "operations", "decision"}:
         for value in data[part]:
             special = f"`{part}` of `{value.get('metric')}`"
             check(special if special in documented else f"`{part}`", value)
@@ -211,6 +211,8 @@ def test_documented_members_of_results_are_those_a_sweep_writes(db: None) -> Non
                     check("figure", value[name])
             for arm in value["arms"] if part == "frontier" else ():
                 check("`arms` of `frontier`", arm)
+            if part == "builds":
+                check("`measures` of `builds`", value["measures"])
             for name in ("interval", "mean"):
                 if isinstance(value.get(name), dict):
                     check("interval", value[name])
