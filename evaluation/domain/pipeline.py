@@ -40,7 +40,7 @@ class ArmSettings:
 class PipelineSettings:
     """Everything after the index that a plan fixes. `instructions` opens every prompt.
 
-    `record_depth` is how many ranks of the raw list a retrieval record keeps: with 10, the records of a block stay
+    `record_depth` is how many ranks of the raw list a retrieval record keeps: with 8, all records of a study with two arms stay
     below 2 kB per question and arm over 16 phases; what stands deeper can be computed again from plan and fixture set.
     """
 
@@ -51,7 +51,7 @@ class PipelineSettings:
         "Answer the question from the numbered evidence only. Cite every statement as [n]. "
         "If the evidence does not settle the question, say that it does not."
     )
-    record_depth: int = 10
+    record_depth: int = 8
 
     @property
     def views(self) -> tuple[str, ...]:
