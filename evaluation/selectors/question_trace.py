@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evaluation.domain.boundary import recorded_cuts
+from evaluation.domain.boundary import recorded_chunks, recorded_cuts
 from evaluation.domain.frozen import Document, FrozenQuestion
 from evaluation.domain.outcome_payload import columns_from_payload
 from evaluation.domain.outcomes import QuestionOutcome, Stage
@@ -23,9 +23,9 @@ from evaluation.domain.recorded import (
 )
 from evaluation.domain.rendering import prompt_head
 from evaluation.models import Sweep
-from evaluation.services.arm_phases import arm_phases
+from evaluation.services.arm_phases import CONTROL, arm_phases
 from evaluation.services.frozen_world import World, load_world
-from evaluation.services.pipeline_of import arm_settings, pipeline_settings
+from evaluation.services.pipeline_of import ORACLE, arm_settings, oracle_views, pipeline_settings
 from evaluation.services.result_keys import (
     ANSWER,
     BOUNDARY,
@@ -72,7 +72,7 @@ class ArmTrace:
     `cuts` are interior cuts in bytes per document; `refused` maps ranks to reasons; `parts` are the prompt as (bytes,
     document, start, end), document −1 for what stands between the units; `matches` says whether that reconstruction has
     the recorded digest. Without a generator none was made or recorded: `prompt_digest` is "" and the parts show
-    what one would hold.
+    what one would hold. `outcome` is the sealed one; `chunks` are [start, end) in bytes per document.
     """
 
     name: str
@@ -102,6 +102,8 @@ class ArmTrace:
     prompt_digest: str = ""
     parts: tuple[tuple[bytes, int, int, int], ...] = ()
     matches: bool = False
+    outcome: QuestionOutcome | None = None
+    chunks: tuple[tuple[tuple[int, int], ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,9 @@ class QuestionTrace:
     view: str
     views: tuple[str, ...]
     arms: tuple[ArmTrace, ...]
+    repeat: int = 0
+    repeats: int = 1
+    oracle: QuestionOutcome | None = None
 
 
 def question_trace(
@@ -141,7 +146,8 @@ def question_trace(
         raise LookupError(f"the plan has no phase {label!r}, view {view!r} or repeat {repeat}")
     block, at = divmod(place, sweep.block_size)
     keys = {name: _keys(sweep.plan.digest, name, phases[name][label], block, repeat, view) for name in arms}
-    wanted = [key for one in keys.values() for key in one.values()]
+    oracle = cell_key(sweep.plan.digest, ORACLE, CONTROL, block, repeat, OUTCOME)
+    wanted = [oracle, *(key for one in keys.values() for key in one.values())]
     found = {row.key: row.value for row in results(scopes=[sweep.scope]).filter(key__in=wanted)}
     question = world.asked[place]
     traces = [
@@ -156,7 +162,12 @@ def question_trace(
         )
         for name in arms
     ]
-    return QuestionTrace(question, world.prepared.documents, labels, label, view, views, tuple(traces))
+    alone = _outcome(found[oracle], oracle_views(world.plan)[0], at) if oracle in found else None
+    repeats = world.plan.generation.repeats
+    documents = world.prepared.documents
+    return QuestionTrace(
+        question, documents, labels, label, view, views, tuple(traces), repeat=repeat, repeats=repeats, oracle=alone
+    )
 
 
 def _keys(plan: str, arm: str, phase: int, block: int, repeat: int, view: str) -> dict[str, str]:
@@ -217,6 +228,10 @@ def _arm(
         prompt_digest=prompt_digest,
         parts=parts,
         matches=hashlib.sha256(b"".join(part[0] for part in parts)).hexdigest() == prompt_digest,
+        outcome=outcome,
+        chunks=tuple(
+            tuple(zip(*(edge.tolist() for edge in recorded_chunks(one)), strict=True)) for one in boundary["documents"]
+        ),
     )
 
 
