@@ -40,9 +40,8 @@ class ArmSettings:
 class PipelineSettings:
     """Everything after the index that a plan fixes. `instructions` opens every prompt.
 
-    `record_depth` is how many ranks of the raw list a retrieval record keeps: with 8, all records of a study of two arms
-    stay below 2 kB per question and arm over 16 phases; what stands deeper can be computed again from plan and fixture
-    set.
+    `record_depth` is how many ranks of the raw list a retrieval record keeps: with 8, the records of a study of two
+    arms stay below 2 kB per question and arm over 16 phases; what stands deeper can be computed again.
     """
 
     budget: Budget
