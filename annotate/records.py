@@ -1,23 +1,26 @@
 """What the ledger is told about the rows of this half of the app: one payload per kind, built from the row alone.
 
 The services append these payloads and `annotate.verifiers` rebuilds them to compare, so a row cannot drift from what
-was recorded. `by` is the only member that is not rebuilt: it names who acted.
+was recorded. `by` is rebuilt where the row names its author (`authored`); elsewhere no row names who acted.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from annotate.domain.scopes import study_scope
-from annotate.models import AdjudicatedResult, Assignment, Membership, Person, Question, SourceVersion, Study
-from annotate.permissions import By
+from annotate.models import AdjudicatedResult, Assignment, Guideline, Membership, Person, Question, SourceVersion, Study
+from annotate.permissions import OPERATOR, By
 from ledger.domain.canonical import canonical_bytes
+from ledger.domain.chain import timestamp
 from ledger.models import Record
 from ledger.services import append
 
 STUDY_CREATED = "study.created"
+GUIDELINE_PUBLISHED = "guideline.published"
 PERSON_CREATED = "person.created"
 MEMBER_SET = "member.set"
 SOURCE_IMPORTED = "source.imported"
@@ -27,9 +30,32 @@ DATASET_IMPORTED = "dataset.imported"
 RESULT_IMPORTED = "result.imported"
 
 
+def authored(person: Person | None, moment: datetime) -> dict[str, str]:
+    """Return who a row names as its author (nobody: the operator) and its own time, to the microsecond."""
+    return {"by": person.username if person else OPERATOR.username, "at": timestamp(moment)}
+
+
 def study_payload(study: Study) -> dict[str, Any]:
-    """Return what identifies a study."""
-    return {"study": study.slug, "kind": study.kind}
+    """Return what a study is called and when its row was made."""
+    return {
+        "study": study.slug,
+        "kind": study.kind,
+        "title": study.title,
+        "description": study.description,
+        "at": timestamp(study.created_at),
+    }
+
+
+def guideline_payload(guideline: Guideline) -> dict[str, Any]:
+    """Return one version of a study's guideline, its text by digest; needs `study` and `published_by`."""
+    return {
+        "study": guideline.study.slug,
+        "number": guideline.number,
+        "text": hashlib.sha256(guideline.text.encode()).hexdigest(),
+        "labels": list(guideline.labels),
+        "change_note": guideline.change_note,
+        **authored(guideline.published_by, guideline.published_at),
+    }
 
 
 def member_payload(membership: Membership) -> dict[str, Any]:
@@ -112,7 +138,25 @@ def result_payload(result: AdjudicatedResult) -> dict[str, Any]:
             {"span": row.span_name, "necessity": row.necessity, "reason": row.reason}
             for row in result.span_decisions.order_by("span_name")
         ],
+        "alternatives_reason": result.alternatives_reason,
+        **authored(result.settled_by, result.settled_at),
     }
+
+
+def assigned_payload(assignment: Assignment) -> dict[str, Any]:
+    """Return who was given which slot, and when; needs `question` and `annotator`."""
+    return {
+        "question": assignment.question.key,
+        "slot": assignment.slot,
+        "annotator": assignment.annotator.username,
+        "at": timestamp(assignment.created_at),
+    }
+
+
+def record_guideline(guideline: Guideline, by: By) -> Record:
+    """Append that a guideline was published; every service that makes one calls this."""
+    payload = {**guideline_payload(guideline), "by": by.username}
+    return append(GUIDELINE_PUBLISHED, payload, study_scope(guideline.study.slug))
 
 
 def record_study(study: Study, by: By) -> Record:
@@ -131,9 +175,9 @@ def record_member(membership: Membership, by: By) -> Record:
     return append(MEMBER_SET, payload, study_scope(membership.study.slug))
 
 
-def record_source(version: SourceVersion, by: By) -> Record:
-    """Append that a version was imported; the record carries the version's access labels."""
-    payload = {**source_payload(version), "by": by.username}
+def record_source(version: SourceVersion) -> Record:
+    """Append that a version was imported, by its row's author; the record carries the version's access labels."""
+    payload = {**source_payload(version), **authored(version.imported_by, version.imported_at)}
     return append(SOURCE_IMPORTED, payload, study_scope(version.source.study.slug), sorted(version.access_labels))
 
 
@@ -142,7 +186,8 @@ def record_question(question: Question, by: By) -> Record:
 
     The record carries the labels of the question's reader.
     """
-    payload = {**question_payload(question), "by": by.username}
+    first = authored(question.written_by, question.created_at)
+    payload = {**question_payload(question), "first": first, "by": by.username}
     return append(QUESTION_WRITTEN, payload, study_scope(question.study.slug), sorted(question.reader_labels))
 
 
@@ -150,17 +195,15 @@ def record_assignments(study: Study, made: Sequence[Assignment], by: By) -> Reco
     """Append who was given which slot of which question, one record for all."""
     payload = {
         "study": study.slug,
-        "assigned": [
-            {"question": item.question.key, "slot": item.slot, "annotator": item.annotator.username} for item in made
-        ],
+        "assigned": [assigned_payload(item) for item in made],
         "by": by.username,
     }
     return append(QUESTION_ASSIGNED, payload, study_scope(study.slug))
 
 
-def record_result(result: AdjudicatedResult, by: By) -> Record:
-    """Append that a settled result came with an import."""
-    payload = {**result_payload(result), "by": by.username}
+def record_result(result: AdjudicatedResult) -> Record:
+    """Append that a settled result came with an import, by the author its row names."""
+    payload = result_payload(result)
     labels = sorted(result.question.reader_labels)
     return append(RESULT_IMPORTED, payload, study_scope(result.question.study.slug), labels)
 

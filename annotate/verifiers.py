@@ -12,7 +12,17 @@ from typing import Any
 
 from annotate import records
 from annotate.domain.errors import BadInput
-from annotate.models import AdjudicatedResult, Assignment, Membership, Person, Question, SourceVersion, Study
+from annotate.models import (
+    AdjudicatedResult,
+    Assignment,
+    Guideline,
+    Membership,
+    Person,
+    Question,
+    SourceVersion,
+    Study,
+)
+from annotate.records_passes import PASS_RETURNED, PASS_SUBMITTED
 from annotate.services.transcode import made_again
 from ledger import registry
 from ledger.domain.canonical import canonical_bytes
@@ -24,10 +34,11 @@ _SHOWN = 80
 
 def register_all() -> None:
     """Register every kind and table of this module; called once, when Django starts."""
-    registry.register(records.STUDY_CREATED, verify_study)
+    registry.register(records.STUDY_CREATED, verify_study, text_fields=("title", "description"))
+    registry.register(records.GUIDELINE_PUBLISHED, verify_guideline, text_fields=("text", "change_note"))
     registry.register(records.PERSON_CREATED, verify_person, text_fields=("person",))
     registry.register(records.SOURCE_IMPORTED, verify_source, text_fields=("title",))
-    registry.register(records.RESULT_IMPORTED, verify_result, text_fields=("content",))
+    registry.register(records.RESULT_IMPORTED, verify_result, text_fields=("content", "alternatives_reason"))
     registry.register_plain(records.MEMBER_SET)
     registry.register_plain(records.QUESTION_WRITTEN, text_fields=("text",))
     registry.register_plain(records.QUESTION_ASSIGNED)
@@ -45,6 +56,18 @@ def verify_study(record: Record) -> Iterator[Finding]:
     yield from _compare(record.value, records.study_payload(study) if study else None, record.seq, where)
 
 
+def verify_guideline(record: Record) -> Iterator[Finding]:
+    """Compare one version of a guideline."""
+    told = record.value
+    row = (
+        Guideline.objects.select_related("study", "published_by")
+        .filter(study__slug=told["study"], number=told["number"])
+        .first()
+    )
+    where = f"guideline {told['number']} of {told['study']}"
+    yield from _compare(told, records.guideline_payload(row) if row else None, record.seq, where)
+
+
 def verify_person(record: Record) -> Iterator[Finding]:
     """Find the person the record names."""
     name = record.value["person"]
@@ -57,7 +80,7 @@ def verify_source(record: Record) -> Iterator[Finding]:
     told = record.value
     where = f"source {told['document_id']} {told['version_label']} of {told['study']}"
     version = (
-        SourceVersion.objects.select_related("source__study", "supersedes")
+        SourceVersion.objects.select_related("source__study", "supersedes", "imported_by")
         .filter(
             source__study__slug=told["study"],
             source__document_id=told["document_id"],
@@ -65,9 +88,11 @@ def verify_source(record: Record) -> Iterator[Finding]:
         )
         .first()
     )
-    yield from _compare(told, records.source_payload(version) if version else None, record.seq, where)
     if version is None:
+        yield from _compare(told, None, record.seq, where)
         return
+    made_by = records.authored(version.imported_by, version.imported_at)
+    yield from _compare(told, {**records.source_payload(version), **made_by}, record.seq, where)
     content = bytes(version.content)
     digest = hashlib.sha256(content).hexdigest()
     if digest != told["sha256"]:
@@ -92,7 +117,7 @@ def verify_result(record: Record) -> Iterator[Finding]:
     """Compare an imported result, its content by digest."""
     told = record.value
     result = (
-        AdjudicatedResult.objects.select_related("question__study")
+        AdjudicatedResult.objects.select_related("question__study", "settled_by")
         .filter(question__study__slug=told["study"], question__key=told["question"], ordinal=told["ordinal"])
         .first()
     )
@@ -116,8 +141,11 @@ def verify_sources_recorded() -> Iterator[Finding]:
 def verify_questions() -> Iterator[Finding]:
     """Compare each question with the last record of it, both ways."""
     rows = {
-        (question.study.slug, question.key): records.question_payload(question)
-        for question in Question.objects.select_related("study").iterator()
+        (question.study.slug, question.key): {
+            **records.question_payload(question),
+            "first": records.authored(question.written_by, question.created_at),
+        }
+        for question in Question.objects.select_related("study", "written_by").iterator()
     }
     yield from _both_ways("question", rows, _latest(records.QUESTION_WRITTEN, "study", "key"))
 
@@ -132,19 +160,34 @@ def verify_memberships() -> Iterator[Finding]:
 
 
 def verify_assignments() -> Iterator[Finding]:
-    """Compare who holds which slot with what was recorded, both ways."""
+    """Compare who holds which slot with what was recorded, both ways, and whether it was submitted or returned last."""
     told: dict[tuple[Any, ...], tuple[int, dict[str, Any]]] = {}
     for record in Record.objects.filter(kind=records.QUESTION_ASSIGNED).order_by("seq").iterator():
         value = record.value
         for item in value["assigned"]:
-            told[value["study"], item["question"], item["slot"]] = (record.seq, {"annotator": item["annotator"]})
-    rows = {
-        (slug, key, slot): {"annotator": name}
-        for slug, key, slot, name in Assignment.objects.values_list(
-            "question__study__slug", "question__key", "slot", "annotator__username"
-        )
-    }
+            told[value["study"], item["question"], item["annotator"]] = (record.seq, item)
+    rows, stands = {}, _where_passes_stand()
+    for row in Assignment.objects.select_related("question__study", "annotator").iterator():
+        slug, payload = row.question.study.slug, records.assigned_payload(row)
+        rows[slug, payload["question"], payload["annotator"]] = payload
+        if row.state == Assignment.State.WITHDRAWN:
+            continue
+        last = stands.get((slug, row.question.key, row.slot), Assignment.State.OPEN)
+        if row.state != last:
+            where = _place("assignment", (slug, row.question.key, row.slot))
+            yield Finding("row.differs", None, where, f"it is {row.state}, and by what was recorded last it is {last}.")
     yield from _both_ways("assignment", rows, told)
+
+
+def _where_passes_stand() -> dict[tuple[Any, ...], str]:
+    """Return each slot's state as the last record of a submission or return leaves it."""
+    stands: dict[tuple[Any, ...], str] = {}
+    for record in Record.objects.filter(kind__in=[PASS_SUBMITTED, PASS_RETURNED]).order_by("seq").iterator():
+        value = record.value
+        submitted = record.kind == PASS_SUBMITTED
+        state = Assignment.State.SUBMITTED if submitted else Assignment.State.RETURNED
+        stands[value["study"], value["question"], value["slot"]] = state
+    return stands
 
 
 def _latest(kind: str, *key: str) -> dict[tuple[Any, ...], tuple[int, dict[str, Any]]]:

@@ -21,6 +21,7 @@ from annotate.domain.vocabulary import Necessity, Segment
 from annotate.models import (
     AdjudicatedResult,
     AdjudicationItem,
+    Assignment,
     Decision,
     Fixture,
     FixtureSet,
@@ -30,6 +31,7 @@ from annotate.models import (
 )
 from annotate.selectors.adjudication import verdicts_of
 from annotate.selectors.fixtures import result_content
+from annotate.selectors.pass_history import history_digest
 from annotate.selectors.passes import pass_content, submitted_content
 from annotate.services.freeze_fixtures import question_facts
 from ledger import registry
@@ -65,7 +67,7 @@ def verify_submission(record: Record) -> Iterator[Finding]:
     """Compare a submission, its digest with its bytes, and its bytes with the rows of its revision."""
     told = record.value
     row = (
-        Submission.objects.select_related("work__assignment__question__study", "submitted_by")
+        Submission.objects.select_related("work__assignment__question__study", "guideline", "submitted_by")
         .filter(
             work__assignment__question__study__slug=told["study"],
             work__assignment__question__key=told["question"],
@@ -86,6 +88,14 @@ def verify_submission(record: Record) -> Iterator[Finding]:
         return
     if again != bytes(row.content):
         yield Finding("pass.differs", record.seq, where, f"the pass at revision {row.revision} says something else.")
+    # Nobody edits a submitted pass: it has no row of a later revision, and none that one has retired.
+    stands = row.work.assignment.state == Assignment.State.SUBMITTED and _is_newest(row)
+    if stands and (row.work.revision != row.revision or history_digest(row.work) != told["history"]):
+        yield Finding("pass.differs", record.seq, where, "the pass has been changed after it was submitted.")
+
+
+def _is_newest(row: Submission) -> bool:
+    return not Submission.objects.filter(work_id=row.work_id, ordinal__gt=row.ordinal).exists()
 
 
 def verify_item(record: Record) -> Iterator[Finding]:
@@ -142,7 +152,7 @@ def verify_frozen(record: Record) -> Iterator[Finding]:
     """Compare a fixture set; take every digest again; match each fixture with a result of its question."""
     told = record.value
     row = (
-        FixtureSet.objects.select_related("study", "successor_of")
+        FixtureSet.objects.select_related("study", "successor_of", "frozen_by")
         .filter(study__slug=told["study"], name=told["name"])
         .first()
     )
@@ -195,7 +205,7 @@ def _settled_part(value: dict[str, Any]) -> dict[str, Any]:
 def verify_opening(record: Record) -> Iterator[Finding]:
     """Compare one use of a held-out partition."""
     told = record.value
-    rows = HeldOutOpening.objects.select_related("fixture_set__study").filter(
+    rows = HeldOutOpening.objects.select_related("fixture_set__study", "opened_by").filter(
         fixture_set__study__slug=told["study"], fixture_set__digest=told["fixture_set"]
     )
     row = next(iter(rows.order_by("pk")[told["number"] - 1 : told["number"]]), None)

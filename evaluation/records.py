@@ -1,13 +1,15 @@
 """What the ledger is told about this app's rows: one payload per kind, built from the row alone.
 
 Services append these payloads and `evaluation.verifiers` rebuilds them to compare, so a row cannot drift from what was
-recorded. `by` is the only member that is not rebuilt: it names who acted.
+recorded. `by` is rebuilt where the row names its author; elsewhere it names who acted.
 """
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
+from annotate.records import authored
 from evaluation.models import Attempt, Cell, Plan, Release, Sweep
 from ledger.domain.canonical import parse_canonical
 from ledger.domain.chain import timestamp
@@ -26,13 +28,18 @@ MEASURED = ("index_us", "query_us", "asked", "cold", "beside", "input_tokens", "
 
 
 def plan_locked_payload(plan: Plan) -> dict[str, Any]:
-    """Return a locked plan: its payload whole, and where it stands; needs `study` and `fixture_set`."""
+    """Return a locked plan: its payload whole, where it stands, and the text it was read from, by digest.
+
+    Needs `study`, `fixture_set` and `written_by`.
+    """
     return {
         "study": plan.study.slug,
         "fixture_set": plan.fixture_set.digest,
         "digest": plan.digest,
         "name": plan.name,
         "plan": parse_canonical(bytes(plan.canonical)),
+        "toml": hashlib.sha256(plan.toml.encode()).hexdigest(),
+        "written": authored(plan.written_by, plan.written_at),
         "post_hoc": plan.post_hoc,
         "locked_at": timestamp(plan.locked_at) if plan.locked_at else "",
     }
@@ -50,6 +57,7 @@ def sweep_started_payload(sweep: Sweep) -> dict[str, Any]:
         "block_size": sweep.block_size,
         "held_out": sweep.held_out,
         "cells": arms,
+        "at": timestamp(sweep.started_at),
     }
 
 
@@ -72,6 +80,8 @@ def sweep_closed_payload(sweep: Sweep) -> dict[str, Any]:
         "root": sweep.root,
         "cells": sweep.cells.count(),
         "failed_cells": sweep.cells.filter(state=Cell.State.FAILED).count(),
+        "problem": sweep.problem,
+        "at": timestamp(sweep.finished_at) if sweep.finished_at else "",
     }
 
 

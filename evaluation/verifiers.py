@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
-from datetime import timedelta
 from typing import Any
 
 from annotate.models import Person
@@ -37,10 +36,6 @@ _RESULT_TEXT = {
 }
 
 
-#: A release and its record are written in one transaction, a moment apart.
-_SAME_MOMENT = timedelta(minutes=1)
-
-
 def register_all() -> None:
     """Register every kind and table of this app; called once, when Django starts."""
     registry.register(records.PLAN_LOCKED, verify_plan)
@@ -66,7 +61,7 @@ def verify_plan(record: Record) -> Iterator[Finding]:
     where = f"plan {told['name']} of {told['study']}"
     if digest(canonical_bytes(told["plan"])) != told["digest"]:
         yield Finding("plan.digest", record.seq, where, "the recorded plan does not have the recorded digest.")
-    plans = Plan.objects.select_related("study", "fixture_set").filter(
+    plans = Plan.objects.select_related("study", "fixture_set", "written_by", "locked_by").filter(
         study__slug=told["study"],
         digest=told["digest"],
         fixture_set__digest=told["fixture_set"],
@@ -107,6 +102,8 @@ def verify_cancelled(record: Record) -> Iterator[Finding]:
     if sweep is None or sweep.state != Sweep.State.CANCELLED:
         found = f"is {sweep.state}" if sweep else "is gone"
         yield Finding("sweep.state", record.seq, record.scope, f"it was cancelled and its row {found}.")
+    elif sweep.problem != record.value["reason"]:
+        yield Finding("row.differs", record.seq, record.scope, "its row gives another reason.")
 
 
 def verify_limited(record: Record) -> Iterator[Finding]:
@@ -160,7 +157,7 @@ def verify_release(record: Record) -> Iterator[Finding]:
         return
     if release.ledger_head != record.link:
         yield Finding("release.head", record.seq, where, "it prints another ledger head than its record's.")
-    if abs(release.signed_at - record.recorded_at) > _SAME_MOMENT:
+    if release.signed_at != record.recorded_at:
         yield Finding("release.time", record.seq, where, "it names another time than its record's.")
     if digest(bytes(release.canonical)) != release.digest:
         yield Finding("release.digest", record.seq, where, "its bytes do not have its digest.")
@@ -180,7 +177,7 @@ def verify_locked_plans() -> Iterator[Finding]:
         (one.value["study"], one.value["fixture_set"], one.value["digest"], one.value["locked_at"])
         for one in Record.objects.filter(kind=records.PLAN_LOCKED).iterator()
     }
-    for plan in Plan.objects.select_related("study", "fixture_set").iterator():
+    for plan in Plan.objects.select_related("study", "fixture_set", "written_by").iterator():
         where = f"plan {plan.name} of {plan.study.slug}"
         if digest(bytes(plan.canonical)) != plan.digest:
             yield Finding("plan.digest", None, where, "its bytes do not have its digest.")

@@ -106,8 +106,10 @@ def _name(table: str, event: str) -> str:
 
 
 def _columns(connection: BaseDatabaseWrapper, table: str) -> list[str]:
+    # An empty reading and not the introspection, which on SQLite parses the table's whole SQL for its collations.
     with connection.cursor() as cursor:
-        return [column.name for column in connection.introspection.get_table_description(cursor, table)]
+        cursor.execute(f'SELECT * FROM "{table}" LIMIT 0')  # noqa: S608
+        return [column[0] for column in cursor.description]
 
 
 def _update_condition(connection: BaseDatabaseWrapper, protection: Protection) -> str | None:

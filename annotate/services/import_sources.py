@@ -216,7 +216,7 @@ class _Batch:
         )
         version.save(force_insert=True)
         self._stored[item.place] = version
-        record_source(version, self._by)
+        record_source(version)
         return Imported(entry.file, version, created=True, note=note)
 
     def _source(self, item: _Prepared) -> tuple[Source, str]:

@@ -45,7 +45,7 @@ def settle_imported(
         SpanDecision(result=result, span_name=name, necessity=word, reason=IMPORTED)
         for name, word in sorted(judged.items())
     )
-    record_result(result, by)
+    record_result(result)
     return result, True
 
 

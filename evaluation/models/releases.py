@@ -22,7 +22,7 @@ class Release(models.Model):
     held_out_openings = models.PositiveIntegerField(default=0)
     idempotency_key = models.CharField(max_length=64, unique=True)
     signed_by = models.ForeignKey(Person, on_delete=models.PROTECT, related_name="+")
-    signed_at = models.DateTimeField(auto_now_add=True)
+    signed_at = models.DateTimeField()
 
     class Meta:
         ordering = ["-pk"]

@@ -108,7 +108,8 @@ def _sign(by: Person, sweep: Sweep, decision: Decision, chosen: Disposition, rea
         idempotency_key=key,
         signed_by=by,
     )
-    # The row is never changed, so it is written after the record whose link it prints.
-    release.ledger_head = append(RELEASE_SIGNED, release_payload(release), sweep.scope).link
+    # The row is never changed, so it is written after the record whose link and time it prints.
+    record = append(RELEASE_SIGNED, release_payload(release), sweep.scope)
+    release.ledger_head, release.signed_at = record.link, record.recorded_at
     release.save(force_insert=True)
     return release

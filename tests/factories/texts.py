@@ -55,7 +55,7 @@ def make_source_version(
             access_ranges=[[start, end, sorted(labels)] for start, end, labels in access_ranges],
             **fields,
         )
-        records.record_source(version, OPERATOR)
+        records.record_source(version)
     return version
 
 

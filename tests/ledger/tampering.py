@@ -99,7 +99,7 @@ def _same_plain(encoding: str, before: bytes, after: bytes) -> bool:
         return False
 
 
-def _flip(random: Random, data: bytes) -> bytes:
+def flip(random: Random, data: bytes) -> bytes:
     if not data:
         return bytes([random.randrange(256)])
     at = random.randrange(len(data))
@@ -109,7 +109,7 @@ def _flip(random: Random, data: bytes) -> bytes:
 def _changed(random: Random, kind: str, value):
     sqlite = connection.vendor == "sqlite"
     if kind == BINARY:
-        return _flip(random, bytes(value))
+        return flip(random, bytes(value))
     if kind == INTEGER:
         return random.choice([value + 1, value - 1, value ^ (1 << random.randrange(40)), -value])
     if kind == JSON:
@@ -119,17 +119,17 @@ def _changed(random: Random, kind: str, value):
         return json.dumps(random.choice([[*labels, "x"], labels[1:] if labels else ["y"], {}, [*labels[::-1], ""]]))
     if kind == MOMENT:
         if sqlite:
-            return _flip(random, str(value).encode())
+            return flip(random, str(value).encode())
         return f"{value.replace(microsecond=(value.microsecond + 1) % 1_000_000).isoformat()}"
     if sqlite:
         # CAST in the UPDATE keeps the column's type while the bytes need not be UTF-8.
-        return _flip(random, value.encode())
+        return flip(random, value.encode())
     at = random.randrange(len(value))
     return value[:at] + random.choice("0123456789abcdefé\U0001f600 ") + value[at + 1 :]
 
 
 def _json_bytes(random: Random, text: str):
-    after = _flip(random, text.encode())
+    after = flip(random, text.encode())
     try:
         return text if json.loads(after) == json.loads(text) else after
     except ValueError:
