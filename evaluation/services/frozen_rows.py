@@ -40,7 +40,7 @@ def read_frozen(fixture_set: FixtureSet) -> Frozen:
         raise DamagedFixtures(f"fixture set {fixture_set.name}: rows and manifest differ in {odd}. Verify the ledger.")
     return Frozen(
         _documents(fixture_set, manifest["sources"]),
-        tuple(_question(_parsed(rows[name], named[name], f"fixture {name}", FIXTURE_FORMAT)) for name in sorted(named)),
+        tuple(question_of(_parsed(rows[one], named[one], f"fixture {one}", FIXTURE_FORMAT)) for one in sorted(named)),
     )
 
 
@@ -65,11 +65,12 @@ def _documents(fixture_set: FixtureSet, sources: list[dict[str, Any]]) -> tuple[
         if source["digest"] not in stored:
             name = f"{source['document_id']} {source['version_label']}"
             raise DamagedFixtures(f"source {name} ({source['digest'][:12]}…) is gone. Run manage.py verify_ledger.")
-        documents.append(_document(source, bytes(stored[source["digest"]])))
+        documents.append(document_of(source, bytes(stored[source["digest"]])))
     return tuple(documents)
 
 
-def _document(source: Mapping[str, Any], content: bytes) -> Document:
+def document_of(source: Mapping[str, Any], content: bytes) -> Document:
+    """Return a version as a set's manifest names it, with its bytes."""
     return Document(
         document_id=source["document_id"],
         version_label=source["version_label"],
@@ -89,7 +90,8 @@ def _document(source: Mapping[str, Any], content: bytes) -> Document:
     )
 
 
-def _question(fixture: Mapping[str, Any]) -> FrozenQuestion:
+def question_of(fixture: Mapping[str, Any]) -> FrozenQuestion:
+    """Return a parsed canonical fixture as a value."""
     name = fixture["question_id"]
     return FrozenQuestion(
         question_id=name,

@@ -26,20 +26,21 @@ def sign_release(
     disposition: Disposition | None = None,
     override_reason: str = "",
 ) -> Release:
-    """Sign the release of `sweep` and record it. The same key again returns the release that is there.
+    """Sign the release of `sweep` and record it. The same request with the same key returns the release that is there.
 
     Without `disposition` (or with the computed one) the computed decision is signed as it is; another one is an
     override and needs `override_reason`. The disposition is computed here from the sealed results, never taken from a
     form. Permission `release.sign`.
 
-    Raises NotSealed, AlreadySigned for a second release of the sweep, Conflict for a key that signed another sweep's,
-    ReasonMissing for an override without a reason (or a reason without an override), CannotAccept for accepting under
-    a post-hoc plan, NotAllowed, BadInput for a reason with a NUL, which PostgreSQL stores in no text.
+    Raises NotSealed, AlreadySigned for a second release of the sweep, Conflict for a key that signed another sweep's
+    release or another disposition or reason, ReasonMissing for an override without a reason (or a reason without an
+    override), CannotAccept for accepting under a post-hoc plan, NotAllowed, BadInput for a reason with a NUL, which
+    PostgreSQL stores in no text.
     """
     authorise(by, sweep.plan.study, "release.sign")
     if "\x00" in override_reason:
         raise BadInput("override reason", "it holds a NUL character", "Remove it.")
-    if found := _signed(sweep, idempotency_key):
+    if found := _signed(sweep, idempotency_key, disposition, override_reason.strip()):
         return found
     decision = decide_release(sweep)
     chosen = _chosen(sweep, decision, disposition, override_reason.strip())
@@ -48,7 +49,7 @@ def sign_release(
             return _sign(by, sweep, decision, chosen, override_reason.strip(), idempotency_key)
     except IntegrityError:
         # Two leads at the same moment, or one who pressed twice.
-        if found := _signed(sweep, idempotency_key):
+        if found := _signed(sweep, idempotency_key, disposition, override_reason.strip()):
             return found
         raise
 
@@ -63,7 +64,8 @@ def release_canonical(sweep: Sweep, decision: Decision) -> dict[str, Any]:
     }
 
 
-def _signed(sweep: Sweep, key: str) -> Release | None:
+def _signed(sweep: Sweep, key: str, wanted: Disposition | None, reason: str) -> Release | None:
+    """Return the release this key signed, None when nothing is signed yet; refuse whatever is not the same request."""
     found = Release.objects.filter(sweep=sweep).first()
     if found is not None and found.idempotency_key != key:
         raise AlreadySigned(
@@ -72,6 +74,13 @@ def _signed(sweep: Sweep, key: str) -> Release | None:
         )
     if found is None and Release.objects.filter(idempotency_key=key).exists():
         raise Conflict(f"The key {key!r} signed another release. Use a new key for each signature.")
+    if found is not None and (str(wanted or found.computed), reason) != (found.disposition, found.override_reason):
+        # Answering with the release that is there would tell somebody that their rejection stands as an acceptance.
+        raise Conflict(
+            f"This key signed “{found.disposition}” for this sweep; it cannot sign “{wanted or found.computed}”"
+            f"{' with another reason' if str(wanted or found.computed) == found.disposition else ''}. A release is "
+            "signed once; a new decision needs a new plan and a new sweep."
+        )
     return found
 
 

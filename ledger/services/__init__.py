@@ -4,7 +4,7 @@ from ledger.domain.chain import ExternalHead
 from ledger.domain.encoding import MAX_PAYLOAD_BYTES, PayloadTooLarge
 from ledger.domain.report import Report
 from ledger.services.append import LedgerError, append
-from ledger.services.export import export_bundle
+from ledger.services.export import WrongUsage, export_bundle
 from ledger.services.results import ResultConflict, ResultEntry, ScopeSealed, put_results
 from ledger.services.seal import SEALED_KIND, seal
 from ledger.services.verify import verify
@@ -20,6 +20,7 @@ __all__ = [
     "ResultConflict",
     "ResultEntry",
     "ScopeSealed",
+    "WrongUsage",
     "append",
     "export_bundle",
     "put_results",

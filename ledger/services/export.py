@@ -31,6 +31,10 @@ from ledger.services.append import LedgerError
 Row = stored.StoredRecord | stored.StoredResult
 
 
+class WrongUsage(LedgerError):
+    """What was asked for cannot be done whatever the ledger holds: a path in use, a key too short."""
+
+
 def export_bundle(
     path: Path,
     *,
@@ -43,16 +47,17 @@ def export_bundle(
 
     With `text_key` (at least 16 random bytes) the export is text-free: fields declared to bear text are replaced by
     digests keyed with it, and so are the payload digests that would let a short text be guessed. The folder appears
-    whole or not at all. Raises LedgerError where `path` exists, the key is short, a kind in a text-free export is not
-    registered, or a row is damaged (run verify_ledger for all of them).
+    whole or not at all. Raises WrongUsage where `path` exists or the key is short, LedgerError where a kind in a
+    text-free export is not registered or a row is damaged (run verify_ledger for all of them).
     """
     path = Path(path)
     if path.exists():
-        raise LedgerError(f"{path} exists: give the name of a folder that is not there yet.")
+        what = "a folder" if path.is_dir() else "a file"
+        raise WrongUsage(f"{path} is {what} already: nothing was exported. Name a folder that is not there yet.")
     if not path.parent.is_dir():
-        raise LedgerError(f"{path.parent} is no folder: make it first.")
+        raise WrongUsage(f"{path.parent} is no folder: make it first.")
     if text_key is not None and len(text_key) < MIN_KEY_BYTES:
-        raise LedgerError(f"the key has {len(text_key)} bytes: give at least {MIN_KEY_BYTES} random ones.")
+        raise WrongUsage(f"the key has {len(text_key)} bytes: give at least {MIN_KEY_BYTES} random ones.")
     partial = path.parent / f".{path.name}.partial-{secrets.token_hex(4)}"
     partial.mkdir()
     try:

@@ -118,6 +118,17 @@ def test_key_that_signed_another_sweep_is_refused_and_signs_nothing(sealed: Swee
     assert Record.objects.filter(kind="release.signed").count() == Release.objects.count() == 1
 
 
+def test_key_of_a_signed_release_does_not_sign_another_disposition(sealed: Sweep, lead: Person) -> None:
+    computed = decide_release(sealed).disposition
+    first = sign_release(lead, sealed, idempotency_key="k")
+    with pytest.raises(Conflict, match="cannot sign"):
+        sign_release(lead, sealed, idempotency_key="k", disposition=other_than(computed), override_reason="Why not.")
+    with pytest.raises(Conflict, match="another reason"):
+        sign_release(lead, sealed, idempotency_key="k", disposition=computed, override_reason="Said later.")
+    assert sign_release(lead, sealed, idempotency_key="k", disposition=computed) == first
+    assert Record.objects.filter(kind="release.signed").count() == 1
+
+
 def test_reason_without_an_override_is_refused(sealed: Sweep, lead: Person) -> None:
     with pytest.raises(ReasonMissing, match="nothing to override"):
         sign_release(lead, sealed, idempotency_key="k", override_reason="Because.")

@@ -75,6 +75,22 @@ def test_export_options_that_do_not_fit_are_refused(db, tmp_path, arguments, cod
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("taken", ["folder", "file"])
+def test_export_into_what_is_there_says_so_and_leaves_it(db, tmp_path, taken):
+    place = tmp_path / "out"
+    if taken == "folder":
+        place.mkdir()
+    else:
+        place.write_text("mine")
+    with pytest.raises(CommandError, match=f"is a {taken} already: nothing was exported") as caught:
+        call_command("export_ledger", str(place))
+    assert caught.value.returncode == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    with pytest.raises(CommandError, match="make it first") as caught:
+        call_command("export_ledger", str(tmp_path / "no" / "where"))
+    assert caught.value.returncode == 2
+
+
 @pytest.mark.django_db(transaction=True)
 def test_process_with_findings_ends_with_exit_code_1(process_environment, tmp_path):
     (tmp_path / "head").write_text('{"link":"%s","seq":7}' % ("ab" * 32))

@@ -21,6 +21,7 @@ from evaluation.domain.sweep_limits import NAMES, read_limits
 from evaluation.management.command import CAPPED, FAILED, USAGE, ExampleCommand, refusals
 from evaluation.management.commands.results import write_json
 from evaluation.management.progress import drain_with_progress, results_with_progress
+from evaluation.management.replayed import print_replayed, replayed_data
 from evaluation.management.tables import console_on, print_disposition, print_estimate, print_results
 from evaluation.models import Plan, Sweep
 from evaluation.services.decide_release import decide_release
@@ -29,6 +30,7 @@ from evaluation.services.limit_sweep import limits_of, resume_sweep
 from evaluation.services.lock_plan import lock_plan
 from evaluation.services.operations import results_document
 from evaluation.services.plugins import installed_plugins
+from evaluation.services.replay_pack import replay_pack
 from evaluation.services.start_sweep import start_sweep
 from evaluation.services.write_plan import plan_digest, write_plan
 
@@ -48,19 +50,27 @@ Examples:
                                                                  stop at a cap
   manage.py sweep plan.toml --study demo --resume --max-cells none --wait
                                                                  raise the cap and go on
+  manage.py sweep --pack regressions                             replay regression fixtures (export_pack); no database
+  manage.py sweep plan.toml --pack regressions --json out.json   the same with the arms of another plan
 
 The same plan on the same fixture set is locked and swept once: the command run again goes on with that sweep. Use
 --again for another sweep of the same plan.
 Ctrl-C or SIGTERM during --wait lets the cell in work finish; what is done stays.
 Caps count cells begun, minutes of work summed over all workers, and money by your prices (per million tokens).
 Cells in work are finished; what is done is kept.
-Exit code: 0; 1 when a cell failed for good or the sweep was cancelled; 2 for a plan or an argument to mend; 3 when a
-cap stopped it; 130 or 143 when it was stopped.
+A replayed fixture regresses where support was complete after a stage and is not any more; with a plan, where its arms
+lose what the fixture's baseline had in the prompt.
+
+Exit code: 0; 1 when a fixture regressed, a cell failed for good or the sweep was cancelled; 2 for a plan or an argument
+to mend; 3 when a cap stopped it; 130 or 143 when it was stopped.
 """
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add the options."""
-        parser.add_argument("plan", metavar="PLAN.toml", help="the plan")
+        parser.add_argument("plan", metavar="PLAN.toml", nargs="?", help="the plan (may be left out with --pack)")
+        parser.add_argument(
+            "--pack", metavar="PATH", help="replay the regression fixture or the folder of them at PATH"
+        )
         parser.add_argument("--study", help="short name of the study (not needed when there is one only)")
         parser.add_argument("--fixture-set", help="name of the fixture set (default: the study's newest)")
         parser.add_argument("--wait", action="store_true", help="compute cells here until the sweep is sealed")
@@ -87,16 +97,18 @@ cap stopped it; 130 or 143 when it was stopped.
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Lock, start, wait, show."""
+        if options["pack"]:
+            self._replay(options)
+            return
+        if options["plan"] is None:
+            raise CommandError("Name a PLAN.toml, or a --pack to replay.", returncode=USAGE)
         if options["json"] and not (options["wait"] or options["estimate"]):
             raise CommandError("--json needs --wait: without it nothing is computed yet.", returncode=USAGE)
         if options["estimate"] and (options["wait"] or options["resume"]):
             raise CommandError("--estimate starts nothing: drop --wait and --resume.", returncode=USAGE)
         if options["resume"] and options["again"]:
             raise CommandError("--resume goes on with a sweep, --again starts another: choose one.", returncode=USAGE)
-        try:
-            toml = Path(options["plan"]).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise CommandError(f"{options['plan']} cannot be read: {error}.", returncode=USAGE) from error
+        toml = _text(options["plan"])
         fixture_set = find_fixture_set(find_study(options["study"]), options["fixture_set"])
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         if options["estimate"]:
@@ -113,6 +125,28 @@ cap stopped it; 130 or 143 when it was stopped.
         )
         if options["wait"]:
             self._wait(sweep, options["json"], console_on(said))
+
+    def _replay(self, options: dict[str, Any]) -> None:
+        """Replay a pack; nothing is read from or written to the database."""
+        beside = [name for name in ("wait", "estimate", "resume", "again", "study", "fixture_set") if options[name]]
+        if beside:
+            names = ", ".join(f"--{name.replace('_', '-')}" for name in beside)
+            raise CommandError(f"--pack replays fixtures and starts no sweep: drop {names}.", returncode=USAGE)
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+        said = self.stderr if options["json"] == "-" else self.stdout
+        replayed = []
+        with refusals():
+            toml = _text(options["plan"]) if options["plan"] else ""
+            plan = parse_plan(toml, installed_plugins().known_names()) if options["plan"] else None
+            for one in replay_pack(Path(options["pack"]), plan):
+                replayed.append(one)
+                print_replayed(said, one)
+        regressed = [one.question for one in replayed if not one.holds]
+        if options["json"]:
+            write_json(replayed_data(replayed), options["json"], self.stdout)
+        said.write(f"{len(replayed)} replayed, {len(regressed)} regressed")
+        if regressed:
+            raise CommandError(f"Regressed: {', '.join(regressed)}.", returncode=FAILED)
 
     def _estimate(self, fixture_set: FixtureSet, toml: str, options: dict[str, Any]) -> None:
         with refusals():
@@ -161,6 +195,13 @@ def _resumed(fixture_set: FixtureSet, toml: str, options: dict[str, Any]) -> tup
     if sweep is None:
         raise CommandError("There is no capped sweep of this plan to go on with.", returncode=USAGE)
     return sweep.plan, resume_sweep(OPERATOR, sweep, read_limits(options, limits_of(sweep)))
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandError(f"{path} cannot be read: {error}.", returncode=USAGE) from error
 
 
 def _seed(text: str) -> int:

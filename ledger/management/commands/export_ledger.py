@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from ledger.services import LedgerError, export_bundle
+from ledger.services import LedgerError, WrongUsage, export_bundle
 
 USAGE = 2
 
@@ -49,8 +49,13 @@ class Command(BaseCommand):
         try:
             key = Path(options["key_file"]).read_bytes().rstrip(b"\r\n") if options["key_file"] else None
             manifest = export_bundle(Path(options["path"]), scopes=options["scope"], text_key=key, progress=progress)
-        except OSError as error:
+        except WrongUsage as error:
             raise CommandError(str(error), returncode=USAGE) from error
+        except OSError as error:
+            where = error.filename or options["path"]
+            raise CommandError(
+                f"{where}: {error.strerror or error}; nothing was exported.", returncode=USAGE
+            ) from error
         except LedgerError as error:
             raise CommandError(str(error)) from error
         counts = manifest["counts"]
