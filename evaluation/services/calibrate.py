@@ -7,10 +7,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from annotate.domain.vocabulary import Partition
+from evaluation.domain.chunks import ChunkingRefused
 from evaluation.domain.estimate import ArmCost, Calibration
 from evaluation.domain.frozen import FrozenQuestion
 from evaluation.domain.outcomes import QuestionOutcome
 from evaluation.services.answer_tokens import evidence_tokens, output_tokens, prompt_tokens
+from evaluation.services.check_arms import refused_chunks
 from evaluation.services.frozen_world import World, every_question
 from evaluation.services.pipeline_of import ORACLE
 from evaluation.services.planned_cells import phases_of
@@ -26,7 +28,8 @@ def calibrate(world: World, *, prepare_us: int = 0) -> Calibration:
 
     Asked are questions of the development partition, spread evenly; where the fixture set has none, the population's
     own, of which no outcome is kept or shown. `prepare_us` is what loading the world took, which is paid once a worker.
-    Raises whatever the pipeline raises: an arm that cannot run here is better found out before a sweep than in it.
+    Raises BadInput for foreign chunks that are not the sources' text, and whatever the pipeline raises: an arm that
+    cannot run here is better found out before a sweep than in it.
     """
     kind, questions = _sample(world)
     arms: dict[str, ArmCost] = {}
@@ -46,7 +49,10 @@ def _sample(world: World) -> tuple[str, tuple[FrozenQuestion, ...]]:
 
 def _arm(world: World, name: str, phase: int, questions: tuple[FrozenQuestion, ...]) -> ArmCost:
     began = time.perf_counter_ns()
-    block, index_us = try_arm(world, name, phase, questions)
+    try:
+        block, index_us = try_arm(world, name, phase, questions)
+    except ChunkingRefused as refusal:
+        raise refused_chunks(name, refusal) from refusal
     return _cost(world, index_us, began + index_us * 1000, questions, block.outcomes, block.payloads)
 
 

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 from annotate.domain.errors import BadInput
-from evaluation.domain.plan import Plan
+from evaluation.domain.chunks import ChecksCorpus, ChunkingRefused
+from evaluation.services.frozen_world import World
 from evaluation.services.pipeline_of import arm_settings, policies_of
 
 
-def check_arms(plan: Plan) -> None:
-    """Make every arm's segmenter, retriever, reranker, expansion and generator once, and throw them away.
+def check_arms(world: World) -> None:
+    """Make every arm's segmenter, retriever, reranker, expansion and generator once, and throw them away; a segmenter
+    whose chunks come from elsewhere compares their documents with the corpus.
 
     Raises BadInput that names the arm and says what its plug-in said: a size that gives no chunks, a package that must
-    be installed, a chunk dump that is not there, an endpoint that is not allowed.
+    be installed, a class that is not allow-listed, a chunk dump that is not there, not the pinned one or of other
+    documents, an endpoint that is not allowed.
     """
-    for index, arm in enumerate(plan.arms):
+    for index, arm in enumerate(world.plan.arms):
         try:
-            arm_settings(arm)
-            policies_of(plan, arm)
+            segmenter = arm_settings(arm).segmenter
+            if isinstance(segmenter, ChecksCorpus):
+                segmenter.check(world.prepared.documents)
+            policies_of(world.plan, arm)
         except ValueError as error:
             # Every plug-in refuses its settings with a ValueError of its own that says how to mend them.
-            raise BadInput(f"plan, arms[{index}]", f"the arm “{arm.name}” cannot run here", str(error)) from error
+            raise BadInput(f"plan, arms[{index}] “{arm.name}”", "it cannot run here", str(error)) from error
+
+
+def refused_chunks(arm: str, refusal: ChunkingRefused) -> BadInput:
+    """Return what is said before a sweep where a splitter drops, rewrites, doubles or reorders text; in a sweep it is a
+    failed cell."""
+    return BadInput(f"arm {arm}", "its chunks are not the sources' text", str(refusal))

@@ -112,7 +112,7 @@ def _estimate(plan: str, fixture_set: str, world_of: Callable[[], World], prices
         return kept
     began = time.perf_counter_ns()
     world = world_of()
-    check_arms(world.plan)
+    check_arms(world)
     prepare_us = (time.perf_counter_ns() - began) // 1000
     if not world.questions:
         raise NothingToAsk(

@@ -6,12 +6,12 @@ import time
 
 import numpy as np
 
-from annotate.domain.errors import BadInput
 from evaluation.domain.chunks import ChunkingRefused, join
 from evaluation.domain.estimate import ArmSize, Size
 from evaluation.domain.pipeline import ArmSettings
 from evaluation.domain.tokens import IntArray
 from evaluation.services.arm_phases import CONTROL, ArmPhases
+from evaluation.services.check_arms import refused_chunks
 from evaluation.services.frozen_world import World
 from evaluation.services.pipeline_of import arm_settings, oracle_views, pipeline_settings
 from evaluation.services.planned_cells import BLOCK_SIZE, phases_of
@@ -63,7 +63,7 @@ def _arm(world: World, settings: ArmSettings, phases: ArmPhases, seconds: float)
                 for document, text in zip(prepared.documents, prepared.tokenized, strict=True)
             ]
         except ChunkingRefused as refusal:
-            raise BadInput(f"arm {settings.name}", "its chunks are not the sources' text", str(refusal)) from refusal
+            raise refused_chunks(settings.name, refusal) from refusal
         made = join(tables, sizes)
         places = np.stack((made.global_start, made.global_end), axis=1)
         chunkings.add(places.tobytes())

@@ -14,7 +14,6 @@ from evaluation.records import PLAN_LOCKED, plan_locked_payload
 from evaluation.services.check_arms import check_arms
 from evaluation.services.frozen_world import load_world
 from evaluation.services.problems import PlanLocked
-from evaluation.services.try_arms import try_arms
 from ledger.services import append
 
 
@@ -25,13 +24,11 @@ def lock_plan(by: By, plan: Plan) -> Plan:
     can reject or explore, it cannot accept. A plan that cannot run here is not locked, since nobody could mend it then.
 
     Permission `plan.lock`. Raises PlanLocked for a locked plan, NotAllowed, and BadInput for a tokenizer that cannot be
-    loaded, a fixture set that is no corpus, or an arm whose plug-ins, splitter or
-    chunk dump cannot be used here.
+    loaded, a fixture set that is no corpus, or an arm whose plug-ins, splitter or chunk dump cannot be used here.
     """
     authorise(by, plan.study, "plan.lock")
     world = load_world(plan)
-    try_arms(world)
-    check_arms(world.plan)
+    check_arms(world)
     with transaction.atomic():
         # Starting a sweep locks this row too: a plan is post hoc or not by who comes first, never by both at once.
         FixtureSet.objects.select_for_update().get(pk=plan.fixture_set_id)

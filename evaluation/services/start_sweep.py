@@ -51,7 +51,7 @@ def start_sweep(
             f"The plan “{plan.name}” is not locked. Lock it first: a sweep may only follow a fixed plan."
         )
     world = load_world(plan)
-    check_arms(world.plan)
+    check_arms(world)
     if not world.questions:
         raise NothingToAsk(
             f"The fixture set “{plan.fixture_set.name}” has no question in the plan's partition "

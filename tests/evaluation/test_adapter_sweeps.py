@@ -7,7 +7,12 @@ from typing import Any
 import pytest
 
 from annotate.domain.errors import BadInput
-from evaluation.models import Attempt, Cell, Plan
+from annotate.permissions import OPERATOR
+from evaluation.domain.sweep_limits import Prices
+from evaluation.models import Attempt, Calibration, Cell, Plan
+from evaluation.services.calibrate import calibrate
+from evaluation.services.estimate_plan import estimate_text
+from evaluation.services.frozen_world import load_world
 from evaluation.services.work import drain
 from tests.evaluation.sweeps import locked, plan_toml, small_study, started
 
@@ -54,6 +59,16 @@ def test_splitter_that_loses_text_or_raises_leaves_a_labelled_failure_after_one_
     ("splitter", "said"), [("os:system", "not allow-listed"), (f"{OWN}:NoSplitter", "this adapter runs only those")]
 )
 def test_plan_whose_arm_cannot_be_built_here_is_not_locked(splitter: str, said: str) -> None:
-    with pytest.raises(BadInput, match=rf"arms\[1\] “plain”: it cannot be built here\. .*{said}"):
+    with pytest.raises(BadInput, match=rf"arms\[1\] “plain”: it cannot run here\. .*{said}"):
         locked(small_study(), toml(splitter))
     assert not Plan.objects.exclude(locked_at=None).exists()
+
+
+@pytest.mark.parametrize("name", ["Dropping", "Raising"])
+def test_estimate_refuses_chunks_that_are_not_the_text_before_anything_is_kept(name: str) -> None:
+    fixture_set, text = small_study(), toml(f"{OWN}:{name}")
+    with pytest.raises(BadInput, match="arm plain: its chunks are not the sources' text"):
+        estimate_text(OPERATOR, fixture_set, text, Prices())
+    with pytest.raises(BadInput, match="arm plain: its chunks are not the sources' text"):
+        calibrate(load_world(locked(fixture_set, text)))
+    assert not Calibration.objects.exists()
