@@ -3,7 +3,18 @@
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import URLPattern, URLResolver, include, path
 
-from annotate.views import adjudication, agreed_items, agreement, fixtures, home, people, questions, sources, studies
+from annotate.views import (
+    adjudication,
+    agreed_items,
+    agreement,
+    assignments,
+    fixtures,
+    home,
+    people,
+    questions,
+    sources,
+    studies,
+)
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home.home, name="home"),
@@ -20,6 +31,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("studies/<slug:slug>/sources/<int:pk>/bytes/", sources.download, name="source-download"),
     path("studies/<slug:slug>/questions/", questions.questions, name="questions"),
     path("studies/<slug:slug>/people/", people.people, name="people"),
+    path("studies/<slug:slug>/assignments/", assignments.assignments, name="assignments"),
     path("studies/<slug:slug>/adjudication/", adjudication.adjudication, name="adjudication"),
     path("studies/<slug:slug>/adjudication/agreed/", agreed_items.agreed, name="agreed-items"),
     path("studies/<slug:slug>/agreement/", agreement.agreement, name="agreement"),

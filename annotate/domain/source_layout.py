@@ -31,8 +31,7 @@ _CLAUSE_NUMBER = re.compile(r"(?:[-*+•#>]+\s+)?\d{1,3}(?:\.\d{1,3})*")
 _NOT_BLANK = re.compile(r"\S")
 #: Words before a full stop that end no sentence (in lower case, without the stop).
 _ABBREVIATIONS = frozenset(
-    "approx art bzw ca cf ch co dr e.g eds etc fig i.e inc jr mr mrs ms nr no p para pp prof resp sec sect st u.a vgl "
-    "vol vs z.b".split()
+    ["approx", "art", "bzw", "ca", "cf", "ch", "co", "dr", "e.g", "eds", "etc", "fig", "i.e", "inc", "jr", "mr", "mrs", "ms", "nr", "no", "p", "para", "pp", "prof", "resp", "sec", "sect", "st", "u.a", "vgl", "vol", "vs", "z.b"]
 )
 _LOOK_BACK = 24
 #: A block is cut at most this far before its full size, to end with a line or a word.

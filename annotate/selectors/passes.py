@@ -7,7 +7,17 @@ from django.db.models import F, Q, QuerySet
 from annotate.domain.content import AnswerContract, MarkedSpan, PassContent
 from annotate.domain.content_codec import content_from_payload
 from annotate.domain.vocabulary import DependencyType, MissingBehaviour, Role, SpanLabel
-from annotate.models import Assignment, ContractRevision, Pass, Person, RefusedSave, Study, Submission
+from annotate.models import (
+    Assignment,
+    ContractRevision,
+    Mark,
+    Pass,
+    Person,
+    RefusedSave,
+    Study,
+    Submission,
+    SupportSetRevision,
+)
 from ledger.domain.canonical import parse_canonical
 
 
@@ -74,6 +84,30 @@ def pass_content(work: Pass, revision: int | None = None) -> PassContent:
     )
     row = work.contracts.filter(alive).first()
     return PassContent(contract_of(row) if row else AnswerContract(), tuple(spans), sets, tuple(forbidden))
+
+
+def marks_between(assignment: Assignment, version_pk: int, start: int, end: int) -> PassContent:
+    """Return the spans in force of one version that touch `[start, end)`, with the sets cut to them; no contract.
+
+    For drawing a part of a long source: what lies elsewhere is not read. Two queries.
+    """
+    marks = Mark.objects.filter(work__assignment=assignment, retired_revision=None, version_id=version_pk)
+    near = marks.filter(start__lt=end, end__gt=start).order_by("start", "end", "name")
+    spans: list[MarkedSpan] = []
+    forbidden: list[str] = []
+    for sha, first, last, name, label, out in near.values_list(
+        "version__sha256", "start", "end", "name", "label", "forbidden"
+    ):
+        spans.append(MarkedSpan(sha, first, last, name, SpanLabel(label)))
+        if out:
+            forbidden.append(name)
+    names = {span.name for span in spans}
+    rows = SupportSetRevision.objects.filter(work__assignment=assignment, retired_revision=None)
+    sets = tuple(
+        tuple(name for name in members if name in names)
+        for members in rows.order_by("position", "pk").values_list("members", flat=True)
+    )
+    return PassContent(AnswerContract(), tuple(spans), sets, tuple(forbidden))
 
 
 def contract_of(row: ContractRevision) -> AnswerContract:

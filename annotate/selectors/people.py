@@ -41,6 +41,7 @@ def members(by: By, study: Study) -> QuerySet[Membership]:
     """
     work = (
         Assignment.objects.filter(question__study=study, annotator_id=OuterRef("person_id"))
+        .exclude(state=Assignment.State.WITHDRAWN)
         .order_by()
         .values("annotator_id")
         .annotate(total=Count("pk"), done=Count("pk", filter=Q(state=Assignment.State.SUBMITTED)))

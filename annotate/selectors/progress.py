@@ -52,8 +52,8 @@ def progress_of(person: Person, study: Study | None = None) -> Progress:
 
 def by_person(study: Study) -> list[tuple[Person, Progress]]:
     """Return every annotator's progress by name, those without a task too. For `progress.view` only. Two queries."""
-    rows = _held(study).values("annotator_id").annotate(**_COUNTS)
-    found = {row.pop("annotator_id"): Progress(**row) for row in rows}
+    rows = _held(study).values_list("annotator_id").annotate(**_COUNTS)
+    found = {pk: Progress(*counts) for pk, *counts in rows}
     people = Person.objects.filter(
         Q(pk__in=found) | Q(memberships__study=study, memberships__role=Role.ANNOTATOR)
     ).distinct()
@@ -63,8 +63,8 @@ def by_person(study: Study) -> list[tuple[Person, Progress]]:
 
 def by_segment(study: Study) -> list[tuple[str, Progress]]:
     """Return the progress of each segment that has assignments, by its value. For `progress.view` only. One query."""
-    rows = _held(study).values("question__segment").annotate(**_COUNTS).order_by("question__segment")
-    return [(row.pop("question__segment"), Progress(**row)) for row in rows]
+    rows = _held(study).values_list("question__segment").annotate(**_COUNTS).order_by("question__segment")
+    return [(segment, Progress(*counts)) for segment, *counts in rows]
 
 
 def _held(study: Study) -> QuerySet[Assignment]:

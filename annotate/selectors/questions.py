@@ -46,7 +46,7 @@ def with_progress(questions: QuerySet[Question]) -> QuerySet[WithAnnotations[Que
     Never for an annotator: a count of two submissions tells them about the other's work.
     """
     return questions.annotate(
-        assigned=Count("assignments", distinct=True),
+        assigned=Count("assignments", filter=~Q(assignments__state=Assignment.State.WITHDRAWN), distinct=True),
         submitted=Count("assignments", filter=Q(assignments__state=Assignment.State.SUBMITTED), distinct=True),
         settled=Exists(AdjudicatedResult.objects.filter(question=OuterRef("pk"))),
     )

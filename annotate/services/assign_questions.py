@@ -33,13 +33,15 @@ def assign_questions(
         with transaction.atomic():
             Study.objects.select_for_update().get(pk=study.pk)
             wanted = _wanted(study, questions)
-            held, load = _held(study, people)
+            held, load, gave_up = _held(study, people)
             open_questions = [
                 OpenQuestion(
                     key=key,
                     held=held.get(key, {}),
                     eligible=frozenset(
-                        name for name, clearance in clearances.items() if may_read(question.reader_labels, clearance)
+                        name
+                        for name, clearance in clearances.items()
+                        if may_read(question.reader_labels, clearance) and (key, name) not in gave_up
                     ),
                 )
                 for key, question in wanted.items()
@@ -99,12 +101,19 @@ def _wanted(study: Study, questions: Sequence[Question] | None) -> dict[str, Que
     return {question.key: question for question in questions}
 
 
-def _held(study: Study, people: dict[str, Person]) -> tuple[dict[str, dict[int, str]], dict[str, int]]:
+def _held(
+    study: Study, people: dict[str, Person]
+) -> tuple[dict[str, dict[int, str]], dict[str, int], set[tuple[str, str]]]:
+    """Return who holds which slot, how many each of `people` holds, and who had which question taken from them."""
     held: dict[str, dict[int, str]] = {}
     load = dict.fromkeys(people, 0)
-    rows = Assignment.objects.filter(question__study=study).values_list("question__key", "slot", "annotator__username")
-    for key, slot, name in rows:
+    gave_up: set[tuple[str, str]] = set()
+    rows = Assignment.objects.filter(question__study=study)
+    for key, slot, name, state in rows.values_list("question__key", "slot", "annotator__username", "state"):
+        if state == Assignment.State.WITHDRAWN:
+            gave_up.add((key, name))
+            continue
         held.setdefault(key, {})[slot] = name
         if name in load:
             load[name] += 1
-    return held, load
+    return held, load, gave_up

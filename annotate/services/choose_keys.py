@@ -10,6 +10,6 @@ from annotate.models import Person
 
 def choose_keys(person: Person, chosen: Mapping[str, str]) -> dict[str, str]:
     """Store action → key for the person and return it; raises BadInput as `check_keys` does. It is nobody else's."""
-    person.keys = check_keys(dict(chosen))
+    person.keys = kept = check_keys(dict(chosen))
     person.save(update_fields=["keys"])
-    return person.keys
+    return kept

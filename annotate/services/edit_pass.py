@@ -54,15 +54,17 @@ def edit_pass(
     `seconds` is the time worked since the last save. Raises as `save_pass` does.
     """
     actor = writing.require_own(person, assignment, "pass.edit")
+    quotes: dict[str, str] = {}
     with transaction.atomic():
-        work = writing.pass_of(assignment)
+        # Loaded with the assignment where that was asked for; what it says of its revision is not relied on.
+        work = getattr(assignment, "work", None) or writing.pass_of(assignment)
         moved = writing.claim(work, expected_revision, key, min(max(seconds, 0), MAX_SECONDS))
         if moved:
-            rows = _Rows(actor, assignment.question.study, work)
+            rows = _Rows(actor, assignment.question.study, work, quotes)
             for edit in batch:
                 rows.apply(edit)
     if moved:
-        return Saved(work, rows.quotes)
+        return Saved(work, quotes)
     work.refresh_from_db()
     if key and work.save_key == key and work.revision == expected_revision + 1:
         return Saved(work, {}, repeated=True)

@@ -18,7 +18,7 @@ def open_item_if_both_in(question: Question) -> AdjudicationItem | None:
     Call it inside the transaction of a submission, with the question locked: two submissions at one moment then make
     one item. Which submission is shown as A is drawn once, by `secrets`, and recorded in the item alone.
     """
-    assignments = list(question.assignments.order_by("slot"))
+    assignments = list(question.assignments.exclude(state=Assignment.State.WITHDRAWN).order_by("slot"))
     if len(assignments) != 2 or any(item.state != Assignment.State.SUBMITTED for item in assignments):
         return None
     newest = [

@@ -12,7 +12,7 @@ from annotate.models import Assignment, Pass, Person, Question, Submission
 from annotate.records_passes import PASS_SUBMITTED, record_in_study, submission_payload
 from annotate.selectors.passes import pass_content
 from annotate.services.open_item import open_item_if_both_in
-from annotate.services.pass_writing import require_own
+from annotate.services.pass_writing import refuse_closed, require_own
 from ledger.domain.canonical import canonical_bytes, digest
 
 MAX_KEY = 64
@@ -40,6 +40,8 @@ def submit_pass(person: Person, assignment: Assignment, revision: int, idempoten
         if work is None:
             raise BadInput("pass", "nothing has been saved yet", "Answer the question and save, then submit.")
         work.assignment.question = question
+        if (fresh := Assignment.objects.get(pk=assignment.pk)).paused or fresh.state == Assignment.State.WITHDRAWN:
+            refuse_closed(work)
         taken = Assignment.objects.filter(pk=assignment.pk).exclude(state=Assignment.State.SUBMITTED)
         if not taken.update(state=Assignment.State.SUBMITTED):
             raise AlreadySubmitted(what="it has been submitted before, with another key")
@@ -59,6 +61,7 @@ def submit_pass(person: Person, assignment: Assignment, revision: int, idempoten
             content=data,
             digest=digest(data),
             idempotency_key=idempotency_key,
+            guideline_id=work.guideline_id,
             submitted_by=person,
         )
         assignment.state = Assignment.State.SUBMITTED

@@ -69,7 +69,7 @@ def draw_blocks(
     first, last = layout.blocks[wanted[0]].start, layout.blocks[wanted[-1]].end
     content = bytes_of(version, first, last)
     ranges = [(span.start, span.end) for span in hidden]
-    made = {}
+    made: dict[int, str] = {}
     for index in wanted:
         block = layout.blocks[index]
         numbers = layout.numbers_in(block.start, block.end)
@@ -97,26 +97,31 @@ def _run(run: Run, numbers: Mapping[int, int], styles: Mapping[str, MarkStyle], 
             run.start,
             run.end,
         )
-    number = format_html(' data-n="{}"', numbers[run.start]) if run.start in numbers else ""
-    marks: str = ""
-    css = "atom" if run.kind is RunKind.ATOM else ""
+    number = numbers.get(run.start)
+    if run.kind is RunKind.TEXT and not run.keys:
+        # By far the most frequent runs, so the shortest way.
+        if number is None:
+            return format_html('<span data-start="{}" data-end="{}">{}</span>', run.start, run.end, run.text)
+        return format_html(
+            '<span data-start="{}" data-end="{}" data-n="{}">{}</span>', run.start, run.end, number, run.text
+        )
+    more = format_html(' data-n="{}"', number) if number is not None else ""
+    css = ["atom"] if run.kind is RunKind.ATOM else []
     if run.keys:
-        css = " ".join(dict.fromkeys(f"{css} mark {' '.join(styles[key].css for key in run.keys)}".split()))
-        opened = [styles[key].tag for key in run.keys if firsts.get(run.start) == key]
-        marks = format_html(' data-marks="{}"', " ".join(run.keys))
-        if opened:
-            marks = format_html('{} data-tag="{}"', marks, opened[0])
-    name = format_html(' class="{}"', css) if css else ""
+        css += ["mark", *" ".join(styles[key].css for key in run.keys).split()]
+        more = format_html('{} data-marks="{}"', more, " ".join(run.keys))
+        if (first := firsts.get(run.start)) in run.keys:
+            more = format_html('{} data-tag="{}"', more, styles[first].tag)
+    name = " ".join(dict.fromkeys(css))
     if run.kind is RunKind.ATOM:
         return format_html(
-            '<span{} data-start="{}" data-end="{}" data-atom="{}"{}{}></span>',
+            '<span class="{}" data-start="{}" data-end="{}" data-atom="{}"{}></span>',
             name,
             run.start,
             run.end,
             run.text,
-            number,
-            marks,
+            more,
         )
     return format_html(
-        '<span{} data-start="{}" data-end="{}"{}{}>{}</span>', name, run.start, run.end, number, marks, run.text
+        '<span class="{}" data-start="{}" data-end="{}"{}>{}</span>', name, run.start, run.end, more, run.text
     )

@@ -193,7 +193,7 @@ def _page(
         "set_cards": [{"index": i, "letter": letter} for i, letter in enumerate(letters)],
         "set_choices": [{"index": i, "letter": letter} for i, letter in enumerate(letters)] or [_first_set()],
         "rows": rows,
-        "spans": state.form_rows(content, rows.object_list),
+        "spans": state.form_rows(content, list(rows.object_list)),
         "state": state.page_state(person, assignment, work, content, spans, tabs, version),
         "guideline": guideline,
         "newest_guideline": newest,

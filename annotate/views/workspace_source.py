@@ -11,12 +11,13 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
+from annotate.domain.content import PassContent
 from annotate.domain.errors import BadInput
 from annotate.domain.find import around, find, phrase_pattern
 from annotate.domain.spans import ByteSpan
 from annotate.models import Assignment, SourceVersion
 from annotate.permissions import Actor, actor_for, require
-from annotate.selectors.passes import assignments_of, content_of
+from annotate.selectors.passes import assignments_of, marks_between
 from annotate.selectors.source_text import layout_of
 from annotate.selectors.sources import hidden_from, versions_visible_to
 from annotate.views.source_blocks import draw_blocks, highlights_of, mark_styles
@@ -72,12 +73,16 @@ def blocks(request: HttpRequest, pk: int) -> HttpResponse:
     first = _index(request, "from", 0)
     last = _index(request, "to", first + MOST_BLOCKS)
     layout = layout_of(reading.version, reading.hidden)
-    _, content = content_of(reading.assignment)
+    last = min(last, first + MOST_BLOCKS, len(layout.blocks))
+    content = PassContent()
+    if first < last:
+        edges = layout.blocks[first].start, layout.blocks[last - 1].end
+        content = marks_between(reading.assignment, reading.version.pk, *edges)
     drawn = draw_blocks(
         reading.version,
         layout,
         reading.hidden,
-        range(first, min(last, first + MOST_BLOCKS)),
+        range(first, last),
         highlights_of(content, reading.version),
         mark_styles(content),
     )

@@ -1,6 +1,6 @@
 // Blocks of the source that the page came without: fetched when they come near the view, and the rest while nothing else
 // is to do, so that scrolling rarely meets a place that is still empty.
-import { blockAt, byteAt, pointAt } from "../bytes.js";
+import { blockAt, byteAt, pointAt, runAt } from "../bytes.js";
 
 const AHEAD_PX = 2_400;
 const MOST = 16;
@@ -39,15 +39,25 @@ export class Blocks {
   /** Bring a byte into view, loading it first. */
   async show(byte, where = "center") {
     await this.ensure(byte);
-    const point = pointAt(this.source, byte);
-    if (!point) return;
-    const range = document.createRange();
-    range.setStart(point.node, point.offset);
-    const box = range.getBoundingClientRect();
-    const view = this.source.getBoundingClientRect();
-    if (where === "nearest" && box.top > view.top + 40 && box.bottom < view.bottom - 60) return;
-    const offset = where === "start" ? 24 : view.height / 3;
-    this.source.scrollTop += box.top - view.top - offset;
+    // What is far away has no boxes until it is drawn: go near first. Blocks drawn on the way may move it once more.
+    for (let round = 0; round < 3; round += 1) {
+      const run = runAt(this.source, byte);
+      if (!run) return;
+      const view = this.source.getBoundingClientRect();
+      const around = run.parentNode.getBoundingClientRect();
+      if (around.bottom < view.top || around.top > view.bottom) {
+        this.source.scrollTop += around.top - view.top;
+        await new Promise((resolve) => requestAnimationFrame(resolve));
+      }
+      const point = pointAt(this.source, byte);
+      const range = document.createRange();
+      range.setStart(point.node, point.offset);
+      const box = range.getClientRects()[0] ?? run.getBoundingClientRect();
+      if (box.top > view.top + 20 && box.bottom < view.bottom - 20 && (round || where === "nearest")) return;
+      const offset = where === "start" ? 24 : view.height / 3;
+      this.source.scrollTop += box.top - view.top - offset;
+      await new Promise((resolve) => requestAnimationFrame(resolve));
+    }
   }
 
   /** Go back to where this source was left. */

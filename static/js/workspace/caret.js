@@ -34,6 +34,13 @@ export class Caret {
     this.source.classList.remove("caret-on");
   }
 
+  /** Begin a new selection where the caret stands: what was selected is marked. */
+  collapse() {
+    if (!this.on) return;
+    this.anchor = this.head;
+    this.#show();
+  }
+
   /** Handle a key; true where it was one of the caret's. */
   async key(event) {
     const back = { ArrowLeft: true, ArrowRight: false }[event.key];
@@ -58,10 +65,15 @@ export class Caret {
   }
 
   #box() {
-    const range = rangeOf(this.source, this.head, this.head);
-    if (!range) return null;
-    const boxes = range.getClientRects();
-    return boxes[boxes.length - 1] ?? range.getBoundingClientRect();
+    const boxes = rangeOf(this.source, this.head, this.head)?.getClientRects() ?? [];
+    if (boxes.length) return boxes[boxes.length - 1];
+    // Beside a line end a collapsed range has no box: take the edge of the character before or behind it.
+    const next = step(this.source, this.head, false, false);
+    const behind = next > this.head ? rangeOf(this.source, this.head, next)?.getClientRects()[0] : null;
+    if (behind) return new DOMRect(behind.left, behind.top, 0, behind.height);
+    const last = step(this.source, this.head, true, false);
+    const before = last < this.head ? [...(rangeOf(this.source, last, this.head)?.getClientRects() ?? [])].at(-1) : null;
+    return before ? new DOMRect(before.right, before.top, 0, before.height) : null;
   }
 
   async #line(up, extend) {

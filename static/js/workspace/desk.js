@@ -153,6 +153,7 @@ export class Desk {
     if (!this.change([edit])) return;
     getSelection().removeAllRanges();
     this.selected(null);
+    this.reading.caret.collapse();
     this.choose(span.name);
     this.say(`Marked ${span.name}, bytes ${start} to ${end}.`);
   }

@@ -55,8 +55,8 @@ export class Find {
     const first = this.at < 0 ? Math.max(0, this.places.findIndex(([start]) => start >= here)) : this.at + direction;
     this.at = (first + this.places.length) % this.places.length;
     const [start, end] = this.places[this.at];
-    await this.desk.blocks.show(start);
     this.#say(`${this.at + 1} of ${this.places.length}`);
+    await this.desk.blocks.show(start);
     this.paint();
     this.desk.selected({ start, end });
   }

@@ -80,7 +80,7 @@ export class Mouse {
       key.preventDefault();
       key.stopPropagation();
     });
-    document.body.append(menu);
+    document.querySelector("[data-workspace]").append(menu);
     const box = menu.getBoundingClientRect();
     menu.style.left = `${Math.min(event.clientX, innerWidth - box.width - 8)}px`;
     menu.style.top = `${Math.min(event.clientY + 8, innerHeight - box.height - 8)}px`;

@@ -1,0 +1,116 @@
+"""Marking without a mouse: sentence numbers, caret, sets, undo; and the fewest keys of a whole task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotate.models import Person
+from annotate.selectors.passes import submitted_content
+from tests.annotate.passes import make_desk
+from tests.browser.workspace import open_task, places, press, saved
+from tests.factories import PASSWORD
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SignIn = Callable[[Page, Any], None]
+
+
+def test_a_two_span_question_from_the_sign_in_to_the_submission_takes_few_keys(page: Page, live_server: Any) -> None:
+    desk = make_desk()
+    count = "sessionStorage.setItem('n', 1 + Number(sessionStorage.getItem('n') ?? 0))"
+    page.add_init_script(f"addEventListener('keydown', () => {count}, true)")
+    page.goto(live_server.url)
+    page.get_by_label("Username").fill(desk.one.username)
+    page.get_by_label("Password").fill(PASSWORD)
+    press(page, "Enter")
+    expect(page.get_by_role("heading", name="Home")).to_be_visible()
+    press(page, "Enter")
+    page.wait_for_selector("[data-ready]")
+    press(page, "1 Enter")
+    expect(page.locator(".span-row")).to_have_count(1)
+    press(page, "2 Enter")
+    expect(page.locator(".span-row")).to_have_count(2)
+    press(page, "y a")
+    page.keyboard.insert_text("At most 7 days.")
+    press(page, "Control+Enter")
+    expect(page.locator("main .tag.accept").first).to_contain_text("Submitted")
+    sealed = submitted_content(desk.first.work.submissions.get())
+    assert places(sealed) == [(0, 37), (38, 89)]
+    assert sealed.sets == (("rule", "rule-2"),)
+    # Two Enters, two numbers of two keys, two letters, Ctrl and Enter; names, password and answer are typing.
+    assert int(page.evaluate("sessionStorage.getItem('n')")) <= 10
+
+
+def test_keys_mark_move_group_undo_and_survive_a_reload(page: Page, live_server: Any, sign_in: SignIn) -> None:
+    desk = make_desk("One is here. Two is here. Three is here. Four is here.")
+    sign_in(page, desk.one)
+    open_task(page, live_server, desk.first)
+    press(page, "2 - 3 Enter")
+    saved(page, desk.first, lambda content: places(content) == [(13, 40)])
+    press(page, "] ] [ {")
+    saved(page, desk.first, lambda content: places(content) == [(13, 42)])
+    press(page, "n Shift+Digit2")
+    saved(page, desk.first, lambda content: content.sets == (("rule",), ("rule",)))
+    press(page, "j 1")
+    saved(page, desk.first, lambda content: content.sets == ((), ("rule",)))
+    press(page, "Delete")
+    saved(page, desk.first, lambda content: content.spans == ())
+    page.reload()
+    page.wait_for_selector("[data-ready]")
+    press(page, "Control+z")
+    saved(page, desk.first, lambda content: content.sets == ((), ("rule",)))
+    press(page, "Control+z Control+z Control+y")
+    saved(page, desk.first, lambda content: content.sets == ((), ("rule",)))
+    page.locator("#answer").focus()
+    press(page, "2 m n j")
+    expect(page.locator("#answer")).to_have_value("2mnj")
+    saved(page, desk.first, lambda content: content.contract.answer == "2mnj")
+
+
+def test_caret_moves_by_grapheme_and_word_over_every_kind_of_character(
+    page: Page, live_server: Any, sign_in: SignIn
+) -> None:
+    text = "a👩‍❤️‍👩e\u0301\r\n🇩🇪 two words\n\nend"
+    desk = make_desk(text.encode())
+    sign_in(page, desk.one)
+    open_task(page, live_server, desk.first)
+    press(page, "c ArrowRight Shift+ArrowRight Enter")
+    saved(page, desk.first, lambda content: places(content) == [(1, 1 + len("👩‍❤️‍👩".encode()))])
+    press(page, "ArrowRight Shift+ArrowRight Enter")
+    at = text.encode().index(b"\r\n")
+    saved(page, desk.first, lambda content: (at, at + 2) in places(content))
+    press(page, "Shift+ArrowRight Enter")
+    flag = len("🇩🇪".encode())
+    saved(page, desk.first, lambda content: (at + 2, at + 2 + flag) in places(content))
+    press(page, "ArrowRight Shift+Control+ArrowRight Enter")
+    start = text.encode().index(b"two")
+    saved(page, desk.first, lambda content: (start, start + 3) in places(content))
+    press(page, "ArrowDown ArrowDown Shift+End Enter")
+    saved(page, desk.first, lambda content: (len(text.encode()) - 3, len(text.encode())) in places(content))
+
+
+def test_a_person_chooses_another_key_and_keeps_it(
+    page: Page, live_server: Any, sign_in: SignIn, expect_status: Callable[..., None]
+) -> None:
+    desk = make_desk()
+    sign_in(page, desk.one)
+    open_task(page, live_server, desk.first)
+    press(page, "?")
+    change = page.get_by_role("button", name="Change the key of new-set")
+    change.click()
+    press(page, "w")
+    expect(page.locator("[data-key-of='new-set']")).to_have_text("w")
+    expect_status(422)
+    change.click()
+    press(page, "m")
+    expect(page.locator("#keys [role=status]")).to_contain_text("is the key of mark already")
+    page.reload()
+    page.wait_for_selector("[data-ready]")
+    press(page, "n")
+    press(page, "w")
+    saved(page, desk.first, lambda content: content.sets == ((),))
+    assert Person.objects.get(pk=desk.one.pk).keys == {"new-set": "w"}
