@@ -5,7 +5,6 @@ from annotate.models.adjudication import (
     AdjudicationItem,
     Decision,
     Disagreement,
-    DiscussionNote,
     SpanDecision,
 )
 from annotate.models.fixtures import Fixture, FixtureSet, HeldOutOpening
@@ -30,7 +29,6 @@ __all__ = [
     "ContractRevision",
     "Decision",
     "Disagreement",
-    "DiscussionNote",
     "Fixture",
     "FixtureSet",
     "Guideline",

@@ -37,7 +37,6 @@ from annotate.models import (
 )
 from annotate.permissions import Actor, NotAllowed, actor_for, require
 from annotate.records_passes import stored_value
-from annotate.selectors.discussion import reopened
 from annotate.selectors.passes import submitted_content
 
 SpanKey = tuple[str, int, int]
@@ -119,8 +118,8 @@ def visible_items(person: Person, study: Study | None = None) -> QuerySet[Adjudi
 
 
 def unsettled_items(person: Person, study: Study | None = None) -> QuerySet[AdjudicationItem]:
-    """Return those of `visible_items` that have no result yet, or were opened again since."""
-    return visible_items(person, study).filter(Q(results__isnull=True) | Q(reopened())).distinct()
+    """Return those of `visible_items` that have no result yet."""
+    return visible_items(person, study).filter(results__isnull=True)
 
 
 def require_adjudicator(person: Person, item: AdjudicationItem, action: str) -> Actor:
@@ -133,12 +132,7 @@ def require_adjudicator(person: Person, item: AdjudicationItem, action: str) -> 
 
 def refuse_marked(actor: Actor, item: AdjudicationItem, action: str) -> None:
     """Raise NotAllowed where the actor, whose role was asked for already, marked the item's question. One query."""
-    refuse_own_question(actor, item.question, action)
-
-
-def refuse_own_question(actor: Actor, question: Question, action: str) -> None:
-    """Raise NotAllowed where the actor holds or held a task of the question. One query."""
-    if Assignment.objects.filter(question=question, annotator_id=actor.person_id).exists():
+    if Assignment.objects.filter(question_id=item.question_id, annotator_id=actor.person_id).exists():
         raise MarkedByYou(action, actor)
 
 
@@ -153,18 +147,12 @@ def waiting_for(item: AdjudicationItem) -> str:
     return "a pass was returned and is not submitted again yet" if now["open_passes"] else ""
 
 
-def item_for(person: Person, item: AdjudicationItem, as_of: datetime | None = None) -> ItemView:
-    """Return the item as `person` sees it, now or as it stood at `as_of`: with the decisions and the result of then.
-
-    Raises NotAllowed as `require_adjudicator` does.
-    """
+def item_for(person: Person, item: AdjudicationItem) -> ItemView:
+    """Return the item as `person` sees it; raises NotAllowed as `require_adjudicator` does."""
     actor = require_adjudicator(person, item, "item.view")
-    made_by_then, results = item.decisions.all(), item.results.all()
-    if as_of is not None:
-        made_by_then, results = made_by_then.filter(decided_at__lte=as_of), results.filter(settled_at__lte=as_of)
     a, b = submitted_content(item.submission_a), submitted_content(item.submission_b)
     decisions: dict[int | None, list[DecisionView]] = {}
-    for row in made_by_then.select_related("decided_by").order_by("ordinal"):
+    for row in item.decisions.select_related("decided_by").order_by("ordinal"):
         decisions.setdefault(row.disagreement_id, []).append(_decision(row))
     views = []
     for stored in item.disagreements.order_by("position"):
@@ -184,7 +172,7 @@ def item_for(person: Person, item: AdjudicationItem, as_of: datetime | None = No
         alignment=align(a, b),
         differences=tuple(views),
         confirmed=confirmations[-1] if confirmations else None,
-        result=results.order_by("-ordinal").first(),
+        result=item.results.order_by("-ordinal").first(),
         quotes=_quotes(actor, item.question.study, (*a.spans, *b.spans, *_decided_spans(views))),
         waiting=waiting_for(item),
     )
