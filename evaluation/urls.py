@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, path, re_path
 
-from evaluation.views import plans, question, release, result_files, results, sweeps
+from evaluation.views import plans, question, release, release_record, result_files, results, sweeps
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("studies/<slug:slug>/plans/", plans.plans, name="plans"),
@@ -19,4 +19,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     ),
     path("sweeps/<int:pk>/questions/<str:question_id>/", question.sweep_question, name="sweep-question"),
     path("sweeps/<int:pk>/release/", release.release, name="release"),
+    path("sweeps/<int:pk>/release/record/", release_record.release_page, name="release-record"),
+    path("sweeps/<int:pk>/release/record.pdf", release_record.release_pdf, name="release-pdf"),
 ]

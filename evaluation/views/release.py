@@ -14,9 +14,10 @@ from annotate.domain.errors import BadInput
 from annotate.permissions import Actor, allows, require
 from annotate.views.respond import respond
 from annotate.views.study_nav import asker
-from evaluation.domain.decision import Decision, Disposition, VetoReading
+from evaluation.domain.decision import Disposition, VetoReading
 from evaluation.domain.gates import GateReading
 from evaluation.models import Sweep
+from evaluation.selectors.held_out_arms import held_out_arms
 from evaluation.selectors.pages import (
     decision_for,
     held_out_openings,
@@ -29,24 +30,8 @@ from evaluation.services.problems import CannotAccept, ReasonMissing
 from evaluation.services.sign_release import sign_release
 from evaluation.services.write_plan import plan_value
 from evaluation.views.access import page, sweep_for, sweep_frame
+from evaluation.views.release_record import HELD_OUT_COLUMNS, NUMBERS, behind, held_out_row, number, reproduce
 from evaluation.views.wording import percent, said, words
-
-#: Names of a gate's numbers, in the order in which they are read.
-_NUMBERS = {
-    "point": "Observed",
-    "lower": "Lower bound",
-    "upper": "Upper bound",
-    "measured": "Measured",
-    "limit": "Limit",
-    "tolerance": "Tolerance",
-    "questions": "Questions",
-    "clusters": "Clusters",
-    "failed_runs": "Failed runs",
-    "runs": "Runs",
-    "phases": "Phases",
-    "worst_phase": "Lowest bound at phase",
-    "rejecting_phase": "Rejecting at phase",
-}
 
 
 @require_http_methods(["GET", "POST"])
@@ -94,7 +79,7 @@ def _show(
 ) -> HttpResponse:
     signed = release_of(sweep)
     decision = decision_for(sweep, signed)
-    texts = question_texts(asker(request), sweep.plan.study, _behind(decision))
+    texts = question_texts(asker(request), sweep.plan.study, behind(decision))
     position, link = ledger_head()
     context: dict[str, Any] = {
         **sweep_frame(actor, sweep, ("Release", "")),
@@ -107,6 +92,9 @@ def _show(
         "gates": [_gate(reading, texts) for reading in decision.readings],
         "vetoes": [_veto(veto, texts) for veto in decision.vetoes],
         "openings": list(held_out_openings(sweep.plan.fixture_set)),
+        "held_out_columns": HELD_OUT_COLUMNS,
+        "held_out_arms": [held_out_row(one) for one in held_out_arms(asker(request), sweep.plan.fixture_set)],
+        "commands": reproduce(sweep),
         "stale": stale_reasons(sweep),
         "head_position": position,
         "head": link,
@@ -122,19 +110,12 @@ def _show(
     return respond(request, "evaluation/release.html", context, status=status)
 
 
-def _behind(decision: Decision) -> set[str]:
-    names = {name for reading in decision.readings for name in reading.questions}
-    return names | {name for veto in decision.vetoes for name in veto.questions}
-
-
 def _gate(reading: GateReading, texts: dict[str, str]) -> dict[str, Any]:
     return {
         "ident": reading.gate,
         "name": words(reading.gate),
         "rule": reading.rule_text,
-        "numbers": [
-            (label, _number(reading.numbers[key])) for key, label in _NUMBERS.items() if key in reading.numbers
-        ],
+        "numbers": [(label, number(reading.numbers[key])) for key, label in NUMBERS.items() if key in reading.numbers],
         "signature": reading.numbers.get("signature", "counted, not sampled: no interval"),
         "said": said(reading.reading),
         "reason": reading.reason,
@@ -149,9 +130,3 @@ def _veto(veto: VetoReading, texts: dict[str, str]) -> dict[str, Any]:
         "bound": percent(veto.upper_bound) if veto.upper_bound else "",
         "questions": [(name, texts.get(name, "")) for name in veto.questions],
     }
-
-
-def _number(value: str | int) -> str:
-    """Return a recorded number with a real minus; it keeps the places at which the gate read it."""
-    text = str(value)
-    return f"−{text[1:]}" if text.startswith("-") else text

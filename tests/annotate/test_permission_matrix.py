@@ -128,6 +128,8 @@ ROWS = [
     page("results-chart", "chart", GET=READERS),
     page("sweep-question", "asked", GET=READERS),
     page("release", "sealed", GET=READERS, POST=LEAD),
+    page("release-record", "sealed", GET=READERS),
+    page("release-pdf", "sealed", GET=READERS),
     api("api", GET=SIGNED_IN),
     api("api-studies", GET=SIGNED_IN),
     api("api-study", "study", GET=MEMBERS),

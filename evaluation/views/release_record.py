@@ -1,0 +1,234 @@
+"""The printable record of a release: one document, as a page for the printer and as a PDF."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_GET
+
+from annotate.permissions import By
+from annotate.views.respond import respond
+from annotate.views.study_nav import asker
+from evaluation.domain.decision import Decision
+from evaluation.domain.gates import GateReading, rule_text
+from evaluation.domain.plan import Plan
+from evaluation.domain.release_record import Block, Facts, Grid, Part, ReleaseRecord, Words
+from evaluation.models import Release, Sweep
+from evaluation.printing.record_pdf import record_pdf
+from evaluation.selectors.held_out_arms import HeldOutArm, held_out_arms
+from evaluation.selectors.pages import decision_for, held_out_openings, question_texts, release_of, stale_reasons
+from evaluation.services.plugins import installed_plugins
+from evaluation.services.problems import NotSealed
+from evaluation.services.write_plan import plan_value
+from evaluation.views import plan_reading
+from evaluation.views.access import page, sweep_for, sweep_frame
+from evaluation.views.downloads import attachment
+from evaluation.views.wording import counted, percent, said, words
+
+#: Names of a gate's numbers, in the order in which they are read.
+NUMBERS = {
+    "point": "Observed",
+    "lower": "Lower bound",
+    "upper": "Upper bound",
+    "measured": "Measured",
+    "limit": "Limit",
+    "tolerance": "Tolerance",
+    "questions": "Questions",
+    "clusters": "Clusters",
+    "failed_runs": "Failed runs",
+    "runs": "Runs",
+    "phases": "Phases",
+    "worst_phase": "Lowest bound at phase",
+    "rejecting_phase": "Rejecting at phase",
+    "cells": "Cells",
+}
+_STAMP = "%Y-%m-%d %H:%M UTC"
+
+
+@require_GET
+@page
+def release_page(request: HttpRequest, pk: int) -> HttpResponse:
+    """Show the record as a page that prints."""
+    sweep, actor = sweep_for(request, pk, "release.view")
+    record = record_of(asker(request), sweep)
+    trail = (("Release", f"/sweeps/{sweep.pk}/release/"), ("Record", ""))
+    context: dict[str, Any] = {**sweep_frame(actor, sweep, *trail), "record": record, "parts": _drawn(record)}
+    return respond(request, "evaluation/release_record.html", context)
+
+
+@require_GET
+@page
+def release_pdf(request: HttpRequest, pk: int) -> HttpResponse:
+    """Download the record as a PDF; equal records are equal bytes."""
+    sweep, _ = sweep_for(request, pk, "release.view")
+    made = record_pdf(record_of(asker(request), sweep))
+    return attachment(made, f"release-{sweep.plan.name}-sweep-{sweep.pk}.pdf", "application/pdf")
+
+
+def record_of(by: By, sweep: Sweep) -> ReleaseRecord:
+    """Return the record of a sealed sweep's release, signed or as the rule computes it. Raises NotSealed."""
+    if sweep.state != Sweep.State.SEALED:
+        raise NotSealed(f"Sweep {sweep.pk} is {sweep.state}: a record is printed of sealed results only.")
+    signed, plan = release_of(sweep), plan_value(sweep.plan)
+    decision = decision_for(sweep, signed)
+    texts = question_texts(by, sweep.plan.study, behind(decision))
+    sections = {one.title: Facts(one.rows) for one in plan_reading.sections(plan, installed_plugins().known_names())}
+    titles = plan_reading.TITLES
+
+    def section(name: str) -> Facts:
+        return sections[titles[name]]
+
+    stamp = signed.signed_at if signed else sweep.finished_at or sweep.started_at
+    word = said(signed.disposition if signed else decision.disposition).word
+    locked = f", locked {sweep.plan.locked_at:{_STAMP}}" if sweep.plan.locked_at else ""
+    return ReleaseRecord(
+        f"{word}: {decision.candidate}",
+        f"Release record of the study “{sweep.plan.study.title}”, by the plan {sweep.plan.name}{locked}.",
+        stamp.isoformat(),
+        (
+            Part("Disposition", (_disposition(sweep, signed, decision), Words(decision.reasons))),
+            Part("Population", (section("population"), _population(sweep))),
+            Part("Intervention", (section("hypothesis"), _arms(plan), section("phases"))),
+            Part(
+                "Held still", (section("retrieval"), section("reranking"), section("recovery"), section("generation"))
+            ),
+            Part("Acceptance rule", (_rules(plan), section("vetoes"))),
+            Part("Uncertainty rule", (section("statistics"), section("decision"))),
+            Part("Resource rule", (section("budget"), section("resources"))),
+            *(_gate(reading, texts) for reading in decision.readings),
+            Part("Hard vetoes", (_vetoes(decision),)),
+            _held_out(by, sweep, signed),
+            Part("Digests", (_digests(sweep, signed),)),
+            Part("Do it again", (Words(reproduce(sweep), code=True), Words((SAME,)))),
+        ),
+    )
+
+
+SAME = "The sealed root is the one above, whoever computes it; verify_ledger recomputes every digest and this decision."
+
+
+def reproduce(sweep: Sweep) -> tuple[str, ...]:
+    """Return the commands that compute a sweep's results and its decision again."""
+    plan = sweep.plan
+    return (
+        f"manage.py sweep {plan.name}.toml --study {plan.study.slug} --fixture-set {plan.fixture_set.name} --wait",
+        "manage.py verify_ledger",
+    )
+
+
+def behind(decision: Decision) -> set[str]:
+    """Return the ids of all questions behind a decision's readings."""
+    names = {name for reading in decision.readings for name in reading.questions}
+    return names | {name for veto in decision.vetoes for name in veto.questions}
+
+
+def number(value: str | int) -> str:
+    """Return a recorded number with a real minus; it keeps the places at which the gate read it."""
+    text = str(value)
+    return f"−{text[1:]}" if text.startswith("-") else text
+
+
+def _disposition(sweep: Sweep, signed: Release | None, decision: Decision) -> Facts:
+    rows = [("By the plan's rule", said(decision.disposition).word)]
+    if signed:
+        rows += [
+            ("Signed", said(signed.disposition).word),
+            ("Signed by", f"{signed.signed_by}, {signed.signed_at:{_STAMP}}"),
+        ]
+        if signed.override_reason:
+            rows.append(("Override, because", signed.override_reason))
+    else:
+        rows.append(("Signed", "not signed"))
+    if sweep.plan.post_hoc:
+        rows.append(("Post hoc", "locked after held-out results were seen: it cannot accept"))
+    rows += [("Stale", reason) for reason in stale_reasons(sweep)]
+    return Facts(tuple(rows))
+
+
+def _population(sweep: Sweep) -> Facts:
+    fixture_set = sweep.plan.fixture_set
+    return Facts((("Fixture set", f"{fixture_set.name}, frozen {fixture_set.frozen_at:{_STAMP}}"),))
+
+
+def _arms(plan: Plan) -> Grid:
+    rows = plan_reading.arm_rows(plan, installed_plugins().known_names())
+    cells = tuple((row.name, *(value for value, _ in row.cells)) for row in rows)
+    return Grid(("Setting", *(arm.name for arm in plan.arms)), cells)
+
+
+def _rules(plan: Plan) -> Block:
+    if not plan.gates:
+        return Words(("The plan sets no gate, so nothing can be accepted.",))
+    return Grid(("Gate", "Rule"), tuple((words(gate.name), rule_text(gate, plan)) for gate in plan.gates))
+
+
+def _gate(reading: GateReading, texts: dict[str, str]) -> Part:
+    rows = [("Reading", said(reading.reading).word), ("Rule", reading.rule_text)]
+    rows += [(label, number(reading.numbers[key])) for key, label in NUMBERS.items() if key in reading.numbers]
+    rows.append(("How it was estimated", str(reading.numbers.get("signature", "counted, not sampled: no interval"))))
+    rows.append(("In words", reading.reason))
+    names = [f"{name}: {texts[name]}" if name in texts else name for name in reading.questions]
+    rows.append(("Questions behind it", "\n".join(names) or "none got worse"))
+    return Part(f"Gate: {words(reading.gate)}", (Facts(tuple(rows)),))
+
+
+def _vetoes(decision: Decision) -> Grid:
+    rows = [
+        (
+            words(one.veto),
+            "Veto" if one.triggered else "None",
+            one.observed,
+            one.limit,
+            percent(one.upper_bound) if one.upper_bound else "no bound",
+            " ".join([one.reason, *([f"Questions: {', '.join(one.questions)}."] if one.questions else [])]),
+        )
+        for one in decision.vetoes
+    ]
+    return Grid(("Veto", "Reading", "Observed", "Limit", "A zero still allows", "In words"), tuple(rows))
+
+
+def _held_out(by: By, sweep: Sweep, signed: Release | None) -> Part:
+    opened = [
+        (f"{one.opened_at:{_STAMP}}", str(one.opened_by or "the operator"), one.purpose)
+        for one in held_out_openings(sweep.plan.fixture_set)
+    ]
+    arms = held_out_arms(by, sweep.plan.fixture_set)
+    blocks: list[Block] = [Grid(("Opened", "By", "For"), tuple(opened))] if opened else []
+    if signed:
+        blocks.append(Words((f"{counted(signed.held_out_openings, 'opening')} when this was signed.",)))
+    if arms:
+        blocks.append(Grid(HELD_OUT_COLUMNS, tuple(held_out_row(one) for one in arms)))
+    if not opened:
+        blocks.append(Words(("The held-out questions of this fixture set have not been opened.",)))
+    return Part("Held-out openings and every arm run on them", tuple(blocks))
+
+
+HELD_OUT_COLUMNS = ("Arm", "Plan", "Sweep", "Role", "Chunks")
+
+
+def held_out_row(one: HeldOutArm) -> tuple[str, str, str, str, str]:
+    """Return an arm that was run on held-out questions as a row under `HELD_OUT_COLUMNS`."""
+    role = "candidate to release" if one.candidate else one.role
+    sizes = f", {one.capacity}/{one.overlap}" if one.capacity else ""
+    plan = f"{one.plan} ({one.plan_digest[:12]}{', post hoc' if one.post_hoc else ''})"
+    return one.arm, plan, f"{one.sweep}, {one.state}, {one.started:{_STAMP}}", role, f"{one.segmenter}{sizes}"
+
+
+def _digests(sweep: Sweep, signed: Release | None) -> Facts:
+    rows = [
+        ("Plan", sweep.plan.digest),
+        ("Fixture set", sweep.plan.fixture_set.digest),
+        ("Sealed root of the results", sweep.root),
+    ]
+    if signed:
+        rows += [("Decision", signed.digest), ("Ledger head at signing", signed.ledger_head)]
+    return Facts(tuple(rows))
+
+
+def _drawn(record: ReleaseRecord) -> list[dict[str, Any]]:
+    """Return the parts for a template, which cannot ask a block for its type."""
+    return [
+        {"heading": part.heading, "blocks": [(type(one).__name__.lower(), one) for one in part.blocks]}
+        for part in record.parts
+    ]
