@@ -66,6 +66,18 @@ def words(name: str, default: str, doc: str) -> list[str]:
     return [item.strip() for item in text(name, default, doc).split(",") if item.strip()]
 
 
+def tokens(name: str, doc: str) -> dict[str, str]:
+    """Return a comma-separated variable of `host=token` items; raises ImproperlyConfigured, which repeats no token, for
+    an item without a host or a token, or a token that cannot stand in an HTTP header."""
+    found: dict[str, str] = {}
+    for number, item in enumerate(words(name, "", doc), 1):
+        host, _, token = (part.strip() for part in item.partition("="))
+        if not host or not token or not (token.isascii() and token.isprintable()):
+            raise ImproperlyConfigured(f"{name}, item {number}: write host=token, in printable ASCII.")
+        found[host] = token
+    return found
+
+
 def secret_key(var: Path, *, embedded: bool) -> str:
     """Return CUTLINE_SECRET_KEY; embedded installations make one of their own and keep it in `var/`.
 

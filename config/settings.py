@@ -186,6 +186,9 @@ FOREIGN_SPLITTERS_ALLOWED = environment.words(
 RETRIEVAL_HOSTS_ALLOWED = environment.words(
     "CUTLINE_RETRIEVAL_HOSTS", "", "Hosts that plans may name as HTTP retrievers, as host or host:port."
 )
+RETRIEVAL_TOKENS = environment.tokens(
+    "CUTLINE_RETRIEVAL_TOKENS", "Tokens for HTTP retrievers, as host=token or host:port=token."
+)
 
 LOGGING = {
     "version": 1,

@@ -19,7 +19,6 @@ from evaluation.domain.outcomes import View
 from evaluation.domain.phases import PhaseLabel, grid
 from evaluation.domain.plan_schema import setting
 from evaluation.domain.plan_words import (
-    FOREIGN_RETRIEVER,
     UNSHIFTED_SEGMENTERS,
     ArmRole,
     Counting,
@@ -49,6 +48,7 @@ from evaluation.domain.plan_words import (
     Uncovered,
     UnitUnderTest,
     VerdictSource,
+    sees_no_cut,
 )
 
 LABEL_PARTS = frozenset({"rank", "title", "citation"})
@@ -131,7 +131,7 @@ class Retrieval:
     """The frozen retriever. `candidates` is the depth of its ranked list; `stop_words` are the words themselves.
 
     `dimensions` belongs to "lsa"; `fuse` and `rrf_k` to "hybrid" (reciprocal rank fusion of the named retrievers);
-    `endpoint`, `reindex_hook`, `timeout_ms` and `attempts` to "http".
+    `endpoint`, `reindex_hook`, `timeout_ms`, `attempts` and `full_lists` to "http".
     """
 
     retriever: str = setting(known="retrievers")
@@ -149,6 +149,7 @@ class Retrieval:
     reindex_hook: str = setting(default="")
     timeout_ms: int = setting(default=10_000, at_least=1, at_most=600_000)
     attempts: int = setting(default=3, at_least=1, at_most=10)
+    full_lists: bool = setting(default=False)
 
 
 @dataclass(frozen=True)
@@ -364,12 +365,11 @@ class Plan:
     def stride_of(self, arm: Arm) -> int:
         """Return how many phases `arm` has in this plan; 0 for an unshifted control.
 
-        A retriever we do not own sees no cut of ours unless it offers a hook to index them, so its arm cannot shift
-        whatever its segmenter could do.
+        A retriever we do not own sees no cut of ours unless it offers a hook to index them, so its arm (a fusion with
+        its list as well) cannot shift, whatever its segmenter could do.
         """
         retrieval = self.retrieval_of(arm)
-        foreign = retrieval.retriever == FOREIGN_RETRIEVER and not retrieval.reindex_hook
-        return 0 if foreign else arm.stride
+        return 0 if sees_no_cut(retrieval.retriever, retrieval.fuse, retrieval.reindex_hook) else arm.stride
 
     @property
     def baseline(self) -> Arm:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import StrEnum
 
 
@@ -86,6 +87,13 @@ UNSHIFTED_SEGMENTERS = frozenset({"langchain", "llama-index", "chonkie", "chunk-
 FOREIGN_RETRIEVER = "http"
 #: The retriever that fuses the lists of others.
 FUSING_RETRIEVER = "hybrid"
+
+
+def sees_no_cut(retriever: str, fuse: Collection[str], reindex_hook: str) -> bool:
+    """Whether a system we do not own, asked alone or as one of the fused, keeps its own index: no shift of ours reaches
+    it, so that what it finds is one observation at every phase."""
+    asked = fuse if retriever == FUSING_RETRIEVER else (retriever,)
+    return FOREIGN_RETRIEVER in asked and not reindex_hook
 
 
 class MetadataFilter(StrEnum):

@@ -19,7 +19,7 @@ import numpy as np
 from evaluation.domain.chunk_id import chunk_ids
 from evaluation.domain.hits import Ranked
 from evaluation.domain.stage_protocols import Queries, ReaderMask
-from evaluation.plugins.http_transport import Attempt, CallFailed, Endpoint, Patience, post_json
+from evaluation.plugins.http_transport import CallFailed, Endpoint, Patience, post_json
 
 if TYPE_CHECKING:
     from evaluation.domain.frozen import Document
@@ -43,15 +43,14 @@ class UnusableAnswer(Exception):
 class HttpRetriever:
     """Asks `search` for hits; `reindex`, where given, is sent the chunks of every build first.
 
-    `full_lists` makes a list shorter than both k and the index a failure; else it is only recorded. `log` collects
-    every attempt for the operations records.
+    `full_lists` makes a list shorter than both k and the index a failure; else it is only recorded. Every try of a
+    request is told to whoever listens (`http_transport.listening`), for the operations records.
     """
 
     search: Endpoint
     reindex: Endpoint | None = None
     patience: Patience = field(default_factory=Patience)
     full_lists: bool = False
-    log: list[Attempt] = field(default_factory=list, compare=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -88,7 +87,7 @@ class HttpRetriever:
         if self.reindex is not None:
             try:
                 for part in _parts(prepared, build, names):
-                    post_json(self.reindex, part, self.patience, "reindex", self.log.append)
+                    post_json(self.reindex, part, self.patience, "reindex")
             except CallFailed as error:
                 broken = f"re-index: {error}"
         chunks = build.chunks
@@ -165,7 +164,7 @@ class HttpIndex:
             ],
         }
         retriever = self.retriever
-        answer = post_json(retriever.search, body, retriever.patience, "search", retriever.log.append)
+        answer = post_json(retriever.search, body, retriever.patience, "search")
         results = answer.get("results") if isinstance(answer, dict) else None
         if not isinstance(results, list) or not all(isinstance(one, dict) for one in results):
             raise CallFailed("wrong-shape")

@@ -4,6 +4,9 @@ A call is one POST, tried up to `attempts` times. Tried again: no answer in time
 answer is final. The pause before attempt n + 1 is `backoff_ms` · 2^(n − 1), at most `MOST_WAIT` seconds, and never
 shorter than the Retry-After the system sends; one that asks for more than `MOST_WAIT` is not waited for. The time limit
 covers an attempt from connecting to the last byte, so a system that drips its answer does not hold a worker.
+
+A host may have a token of this installation (the setting `RETRIEVAL_TOKENS`). It is sent to that host alone and stands
+in no plan, record, log or message.
 """
 
 from __future__ import annotations
@@ -14,8 +17,10 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -41,17 +46,20 @@ class CallFailed(Exception):
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where to call; made by `endpoint`, which checks the allow-list."""
+    """Where to call; made by `endpoint`, which checks the allow-list. `authorization` is the header's value, "" for
+    none."""
 
     scheme: str
     host: str
     port: int
     path: str
+    authorization: str = field(default="", repr=False, compare=False)
 
 
 @dataclass(frozen=True)
-class Attempt:
-    """One attempt, for the operations log. `outcome` is "ok" or a reason; `status` 0 where no answer came."""
+class Call:
+    """One try of a request, for the operations records. `outcome` is "ok" or a reason; `status` 0 where no answer
+    came."""
 
     purpose: str
     number: int
@@ -69,8 +77,26 @@ class Patience:
     backoff_ms: int = 200
 
 
-def endpoint(address: str, allowed: Collection[str]) -> Endpoint:
-    """Check an address against the allow-list of `host` or `host:port` entries. Raises `EndpointRefused`."""
+_listener: ContextVar[list[Call] | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def listening(calls: list[Call]) -> Iterator[None]:
+    """Have every try of a request that this thread makes inside the block added to `calls`, also when the block ends
+    with an exception."""
+    token = _listener.set(calls)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+def endpoint(address: str, allowed: Collection[str], tokens: Mapping[str, str] | None = None) -> Endpoint:
+    """Check an address against the allow-list of `host` or `host:port` entries; `tokens` has keys of the same form.
+
+    A token is sent as `Authorization: Bearer …`; one with a blank in it is the whole value of that header (`Basic …`).
+    Raises `EndpointRefused`.
+    """
     try:
         parts = urlsplit(address)
         port = parts.port
@@ -87,13 +113,13 @@ def endpoint(address: str, allowed: Collection[str]) -> Endpoint:
             f"add {parts.hostname} or {parts.hostname}:{port} to CUTLINE_RETRIEVAL_HOSTS"
         )
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    return Endpoint(parts.scheme, parts.hostname, port, path)
+    known = tokens or {}
+    token = known.get(f"{parts.hostname}:{port}") or known.get(parts.hostname, "")
+    return Endpoint(parts.scheme, parts.hostname, port, path, token if " " in token or not token else f"Bearer {token}")
 
 
-def post_json(
-    where: Endpoint, body: dict[str, Any], patience: Patience, purpose: str, seen: Callable[[Attempt], None]
-) -> Any:
-    """POST `body` with its attempt number and return the decoded answer; `seen` is told of every attempt.
+def post_json(where: Endpoint, body: dict[str, Any], patience: Patience, purpose: str) -> Any:
+    """POST `body` with its attempt number and return the decoded answer; a listener is told of every attempt.
 
     Raises `CallFailed` with "timeout", "unreachable", "redirect", "http-<status>", "too-large" or "not-json", and the
     number of attempts.
@@ -101,7 +127,8 @@ def post_json(
     for number in range(1, patience.attempts + 1):
         began = time.monotonic()
         status, outcome, answer, wait = _once(where, json.dumps({**body, "attempt": number}).encode(), patience)
-        seen(Attempt(purpose, number, status, outcome, round(1000 * (time.monotonic() - began))))
+        if (calls := _listener.get()) is not None:
+            calls.append(Call(purpose, number, status, outcome, round(1000 * (time.monotonic() - began))))
         if outcome == "ok":
             return answer
         again = outcome in ("timeout", "unreachable") or status == _TOO_MANY or status >= _SERVER_FAULT
@@ -129,6 +156,8 @@ def _once(where: Endpoint, body: bytes, patience: Patience) -> tuple[int, str, A
         guard.daemon = True
         guard.start()
         headers = {"Content-Type": "application/json", "Accept": "application/json", "Connection": "close"}
+        if where.authorization:
+            headers["Authorization"] = where.authorization
         link.request("POST", where.path, body, headers)
         answer = link.getresponse()
         raw = answer.read(MOST_BYTES + 1)

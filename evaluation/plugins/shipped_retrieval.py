@@ -31,11 +31,12 @@ def _hybrid(retrieval: Retrieval, analyser: Analyser) -> HybridRetriever:
 
 def _http(retrieval: Retrieval, analyser: Analyser) -> HttpRetriever:
     del analyser  # the system has its own
-    allowed = settings.RETRIEVAL_HOSTS_ALLOWED
+    allowed, tokens = settings.RETRIEVAL_HOSTS_ALLOWED, settings.RETRIEVAL_TOKENS
     return HttpRetriever(
-        search=endpoint(retrieval.endpoint, allowed),
-        reindex=endpoint(retrieval.reindex_hook, allowed) if retrieval.reindex_hook else None,
+        search=endpoint(retrieval.endpoint, allowed, tokens),
+        reindex=endpoint(retrieval.reindex_hook, allowed, tokens) if retrieval.reindex_hook else None,
         patience=Patience(retrieval.timeout_ms, retrieval.attempts),
+        full_lists=retrieval.full_lists,
     )
 
 
@@ -71,7 +72,9 @@ HTTP = Plugin(
     deterministic=False,
     make=_http,
     top_k_unit="raw-candidates",
-    use=SettingUse(frozenset({"endpoint", "reindex_hook", "timeout_ms", "attempts"}), needs=frozenset({"endpoint"})),
+    use=SettingUse(
+        frozenset({"endpoint", "reindex_hook", "timeout_ms", "attempts", "full_lists"}), needs=frozenset({"endpoint"})
+    ),
 )
 MMR = Plugin(
     Kind.RERANKER,

@@ -66,11 +66,9 @@ NAMES: dict[str, dict[str, str]] = {
         "reindex_hook": "Re-index hook",
         "timeout_ms": "Time limit of a request",
         "attempts": "Tries of a request",
+        "full_lists": "Lists shorter than asked fail",
     },
-    "reranking": {
-        "reranker": "Reranker",
-        "relevance": "Weight of relevance against novelty",
-    },
+    "reranking": {"reranker": "Reranker", "relevance": "Weight of relevance against novelty"},
     "recovery": {
         "policy": "Hits are widened by",
         "moment": "When",

@@ -123,3 +123,16 @@ def test_file_that_is_no_database_is_said_to_be_none(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "file is not a database" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("given", ["s3cret", "=s3cret", "search.example=", "a.example=x,b.example", "a.example=s3crét"])
+def test_unusable_token_stops_the_start_without_being_repeated(given: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUTLINE_RETRIEVAL_TOKENS", given)
+    with pytest.raises(ImproperlyConfigured, match=r"CUTLINE_RETRIEVAL_TOKENS, item \d: write host=token") as stopped:
+        environment.tokens("CUTLINE_RETRIEVAL_TOKENS", "")
+    assert "s3cr" not in str(stopped.value)
+
+
+def test_tokens_are_read_by_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUTLINE_RETRIEVAL_TOKENS", " a.example = abc== , b.example:8443=Basic dTpw ,")
+    assert environment.tokens("CUTLINE_RETRIEVAL_TOKENS", "") == {"a.example": "abc==", "b.example:8443": "Basic dTpw"}

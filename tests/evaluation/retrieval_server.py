@@ -25,10 +25,11 @@ class Reply:
 
 @dataclass
 class RetrievalServer:
-    """Answers with `answer(path, request)`; `requests` keeps (path, request) as they came."""
+    """Answers with `answer(path, request)`; `requests` keeps (path, request) and `headers` theirs as they came."""
 
     answer: Callable[[str, dict[str, Any]], Reply]
     requests: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
     port: int = 0
     closing: Event = field(default_factory=Event)
 
@@ -46,6 +47,7 @@ def serving(answer: Callable[[str, dict[str, Any]], Reply]) -> Iterator[Retrieva
         def do_POST(self) -> None:
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             server.requests.append((self.path, request))
+            server.headers.append(dict(self.headers.items()))
             reply = server.answer(self.path, request)
             server.closing.wait(reply.wait)
             body = json.dumps(reply.body).encode() if isinstance(reply.body, dict) else reply.body

@@ -162,6 +162,18 @@ def test_system_we_do_not_own_is_unshifted_unless_it_indexes_our_chunks() -> Non
     assert [followed.stride_of(one) for one in followed.arms] == [256, 256]
 
 
+def test_fusion_with_a_system_that_keeps_its_own_index_has_one_observation() -> None:
+    fused = 'retriever = "hybrid"\ncandidates = 50\nfuse = ["bm25", "http"]\nendpoint = "http://search.example/query"\n'
+    arm = f'segmenter = "token-window"\ncapacity = 256\nfactor = "retrieval"\n[arms.retrieval]\n{fused}'
+    plan = parse_plan(plan_with(arm, unit="indexing-policy"), KNOWN)
+    assert plan.stride_of(plan.candidates[0]) == 0
+    plan = parse_plan(plan_with(f'{arm}reindex_hook = "http://search.example/index"\n', unit="indexing-policy"), KNOWN)
+    assert plan.stride_of(plan.candidates[0]) == 256
+    own = arm.replace('["bm25", "http"]\nendpoint = "http://search.example/query"', '["bm25", "lsa"]')
+    plan = parse_plan(plan_with(own, unit="indexing-policy"), KNOWN)
+    assert plan.stride_of(plan.candidates[0]) == 256
+
+
 def test_every_shipped_plugin_of_a_plan_says_what_it_reads() -> None:
     declared = {(kind, name) for kind, name in SHIPPED if kind in {Kind.SEGMENTER, Kind.RETRIEVER, Kind.RERANKER}}
     said = {(Kind(kind.removesuffix("s")), name) for kind, names in KNOWN.uses.items() for name in names}

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from email.utils import format_datetime
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,14 @@ import pytest
 from evaluation.domain.bm25 import Bm25
 from evaluation.domain.chunk_id import chunk_ids
 from evaluation.domain.frozen import RestrictedRange
-from evaluation.domain.hits import Ranked
+from evaluation.domain.hits import Ranked, StageError
 from evaluation.domain.pipeline import IndexBuild, PreparedCorpus
 from evaluation.domain.retrieval.lexical import Bm25Retriever
 from evaluation.domain.segmenters.token_window import TokenWindow
 from evaluation.domain.stage_protocols import ReaderMask
 from evaluation.plugins import http_retriever, http_transport
 from evaluation.plugins.http_retriever import HttpRetriever
-from evaluation.plugins.http_transport import EndpointRefused, Patience, endpoint
+from evaluation.plugins.http_transport import Call, EndpointRefused, Patience, endpoint, listening
 from tests.evaluation.engine_world import corpus, document
 from tests.evaluation.retrieval_server import Reply, RetrievalServer, serving
 from tests.evaluation.retrieval_world import build, everything, listed, queries
@@ -56,19 +57,20 @@ def ask(
     answer: Callable[[str, dict[str, Any]], Reply],
     depth: int = 10,
     **fields: Any,
-) -> tuple[Ranked, RetrievalServer, HttpRetriever]:
-    """One question, q0, to a server that answers so."""
-    with serving(answer) as server:
+) -> tuple[Ranked, RetrievalServer, list[Call]]:
+    """One question, q0, to a server that answers so; and the tries that were made."""
+    calls: list[Call] = []
+    with serving(answer) as server, listening(calls):
         asked = retriever(server, **fields)
         found = asked.index(*world).search(queries(["the fee"], [everything(len(TEXTS))]), depth)
-    return found, server, asked
+    return found, server, calls
 
 
 def test_hits_by_id_and_by_place_are_ranked_by_score_then_source(world: tuple[PreparedCorpus, IndexBuild]) -> None:
     names = ids(world)
     place = {"document": "d0", "start": 0, "end": len(TEXTS[0])}
     answer = hits("q0", {"id": names[2], "score": 1}, {"id": names[3], "score": 2.5}, {**place, "score": 1.0})
-    found, server, asked = ask(world, lambda path, request: Reply(answer))
+    found, server, calls = ask(world, lambda path, request: Reply(answer))
     assert listed(found) == [3, 0, 2]
     assert found.score[0].tolist() == [2_500_000, 1_000_000, 1_000_000, 0]
     assert (found.candidates.tolist(), found.failed) == ([3], ("",))
@@ -87,8 +89,8 @@ def test_hits_by_id_and_by_place_are_ranked_by_score_then_source(world: tuple[Pr
             }
         ],
     }
-    assert [(one.purpose, one.number, one.status, one.outcome) for one in asked.log] == [("search", 1, 200, "ok")]
-    assert not asked.deterministic
+    assert [(one.purpose, one.number, one.status, one.outcome) for one in calls] == [("search", 1, 200, "ok")]
+    assert not retriever(server).deterministic
 
 
 PLACE = {"document": "d0", "start": 0, "end": len(TEXTS[0]), "score": 1}
@@ -159,12 +161,12 @@ def test_busy_system_is_tried_again_with_a_number_on_each_attempt(
     world: tuple[PreparedCorpus, IndexBuild], status: int
 ) -> None:
     good = hits("q0", {"id": ids(world)[0], "score": 1})
-    found, server, asked = ask(
+    found, server, calls = ask(
         world, lambda path, request: Reply(good) if request["attempt"] == 3 else Reply(b"", status)
     )
     assert (listed(found), found.failed) == ([0], ("",))
     assert [request["attempt"] for _, request in server.requests] == [1, 2, 3]
-    assert [one.outcome for one in asked.log] == [f"http-{status}", f"http-{status}", "ok"]
+    assert [one.outcome for one in calls] == [f"http-{status}", f"http-{status}", "ok"]
 
 
 @pytest.mark.parametrize(
@@ -185,10 +187,10 @@ def test_retry_after_is_honoured_and_a_long_one_is_not_waited_for(
     world: tuple[PreparedCorpus, IndexBuild], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     good = hits("q0", {"id": ids(world)[0], "score": 1})
-    _, _, asked = ask(
+    _, _, calls = ask(
         world, lambda path, request: Reply(good) if request["attempt"] == 2 else Reply(b"", 429, {"Retry-After": "1"})
     )
-    assert [one.outcome for one in asked.log] == ["http-429", "ok"]
+    assert [one.outcome for one in calls] == ["http-429", "ok"]
     later = format_datetime(datetime.now(UTC) + timedelta(hours=2), usegmt=True)
     for asks in ("3600", later):
         found, server, _ = ask(world, lambda path, request, asks=asks: Reply(b"", 503, {"Retry-After": asks}))
@@ -202,10 +204,10 @@ def test_retry_after_is_honoured_and_a_long_one_is_not_waited_for(
 @pytest.mark.parametrize("reply", [Reply(b"{}", wait=30), Reply(b"{}" * 400, drip=0.02)])
 def test_silent_and_dripping_systems_time_out(world: tuple[PreparedCorpus, IndexBuild], reply: Reply) -> None:
     patience = Patience(timeout_ms=150, attempts=2, backoff_ms=1)
-    found, _, asked = ask(world, lambda path, request: reply, patience=patience)
+    found, _, calls = ask(world, lambda path, request: reply, patience=patience)
     assert found.failed == ("timeout after 2 attempts",)
-    assert [one.outcome for one in asked.log] == ["timeout", "timeout"]
-    assert all(one.status == 0 for one in asked.log)
+    assert [one.outcome for one in calls] == ["timeout", "timeout"]
+    assert all(one.status == 0 for one in calls)
 
 
 def test_system_that_is_not_there_is_unreachable(world: tuple[PreparedCorpus, IndexBuild]) -> None:
@@ -357,3 +359,37 @@ def test_listed_host_may_be_named_with_or_without_its_port() -> None:
     assert endpoint("https://search.example", ["search.example:443"]).port == 443
     with pytest.raises(EndpointRefused):
         endpoint("https://search.example", [])
+
+
+def test_token_goes_to_its_host_alone_and_into_no_description(world: tuple[PreparedCorpus, IndexBuild]) -> None:
+    answer = Reply(hits("q0", {"id": ids(world)[0], "score": 1}))
+    with serving(lambda path, request: answer) as server:
+        here = f"127.0.0.1:{server.port}"
+        for tokens in ({here: "s3cret", "127.0.0.1": "other"}, {"127.0.0.1": "Basic czNjcmV0"}, {"localhost": "x"}):
+            asked = HttpRetriever(endpoint(server.address(), ["127.0.0.1"], tokens), patience=QUICK)
+            found = asked.index(*world).search(queries(["the fee"], [everything(4)]), 10)
+            assert found.failed == ("",)
+            assert not any(
+                token in f"{asked!r} {asked.describe()} {found!r}" for token in tokens.values() if token != "x"
+            )
+    assert [one.get("Authorization") for one in server.headers] == ["Bearer s3cret", "Basic czNjcmV0", None]
+
+
+def test_calls_are_heard_in_their_own_block_and_thread_alone(world: tuple[PreparedCorpus, IndexBuild]) -> None:
+    outer: list[Call] = []
+    inner: list[Call] = []
+    with serving(lambda path, request: Reply(b"", 404)) as server:
+        index = retriever(server).index(*world)
+        asked = queries(["the fee"], [everything(4)])
+        with listening(outer):
+            other = Thread(target=index.search, args=(asked, 10))
+            other.start()
+            other.join()
+            with listening(inner):
+                index.search(asked, 10)
+            with pytest.raises(StageError), listening(inner):
+                index.search(asked, 10)
+                raise StageError("the block ends so")
+            index.search(asked, 10)
+        index.search(asked, 10)
+    assert (len(outer), len(inner), len(server.requests)) == (1, 2, 5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,9 @@ def test_http_calls_listed_hosts_only(settings: Any) -> None:
     settings.RETRIEVAL_HOSTS_ALLOWED = ["127.0.0.1:9"]
     retriever = made(plan)
     assert (retriever.patience, retriever.reindex, retriever.deterministic) == (Patience(70, 2), None, False)
+    assert (retriever.full_lists, made(replace(plan, full_lists=True)).full_lists) == (False, True)
+    settings.RETRIEVAL_TOKENS = {"127.0.0.1:9": "s3cret"}
+    assert made(replace(plan, reindex_hook="http://127.0.0.1:9/r")).reindex.authorization == "Bearer s3cret"
     with pytest.raises(EndpointRefused, match=r"127\.0\.0\.2"):
         made(Retrieval("http", 50, endpoint="http://127.0.0.1:9/s", reindex_hook="http://127.0.0.2:9/r"))
 
