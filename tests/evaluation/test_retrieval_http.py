@@ -17,7 +17,7 @@ import pytest
 from evaluation.domain.bm25 import Bm25
 from evaluation.domain.chunk_id import chunk_ids
 from evaluation.domain.frozen import RestrictedRange
-from evaluation.domain.hits import Ranked, StageError
+from evaluation.domain.hits import Ranked
 from evaluation.domain.pipeline import IndexBuild, PreparedCorpus
 from evaluation.domain.retrieval.lexical import Bm25Retriever
 from evaluation.domain.segmenters.token_window import TokenWindow
@@ -369,9 +369,9 @@ def test_token_goes_to_its_host_alone_and_into_no_description(world: tuple[Prepa
             asked = HttpRetriever(endpoint(server.address(), ["127.0.0.1"], tokens), patience=QUICK)
             found = asked.index(*world).search(queries(["the fee"], [everything(4)]), 10)
             assert found.failed == ("",)
-            assert not any(
-                token in f"{asked!r} {asked.describe()} {found!r}" for token in tokens.values() if token != "x"
-            )
+            said = f"{asked!r} {asked.describe()} {found!r}"
+            assert "s3cret" not in said
+            assert "czNjcmV0" not in said
     assert [one.get("Authorization") for one in server.headers] == ["Bearer s3cret", "Basic czNjcmV0", None]
 
 
@@ -387,9 +387,6 @@ def test_calls_are_heard_in_their_own_block_and_thread_alone(world: tuple[Prepar
             other.join()
             with listening(inner):
                 index.search(asked, 10)
-            with pytest.raises(StageError), listening(inner):
-                index.search(asked, 10)
-                raise StageError("the block ends so")
             index.search(asked, 10)
         index.search(asked, 10)
-    assert (len(outer), len(inner), len(server.requests)) == (1, 2, 5)
+    assert (len(outer), len(inner), len(server.requests)) == (1, 1, 4)
