@@ -172,7 +172,7 @@ def test_lead_pages_look_right(
     desk.submit_both(desk.content(), desk.content(scope="temporary requests"))
     sign_in(page, desk.lead)
     slug = desk.study.slug
-    for name in ("study", "sources", "questions", "people", "agreement", "fixtures"):
+    for name in ("study", "sources", "questions", "people", "assignments", "agreement", "fixtures"):
         page.goto(live_server.url + reverse(name, args=[slug]))
         check_accessibility(page)
         shoot(page, name)
