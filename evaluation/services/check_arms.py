@@ -14,9 +14,16 @@ def check_arms(world: World) -> None:
 
     Raises BadInput that names the arm and says what its plug-in said: a size that gives no chunks, a package that must
     be installed, a class that is not allow-listed, a chunk dump that is not there, not the pinned one or of other
-    documents, an endpoint that is not allowed.
+    documents, an endpoint that is not allowed. Raises it too for stop words of an arm's own, which nothing would read.
     """
     for index, arm in enumerate(world.plan.arms):
+        if arm.retrieval is not None and set(arm.retrieval.stop_words) != set(world.plan.retrieval.stop_words):
+            # The corpus is analysed once for every arm (design, section 8), with the plan's stop words.
+            raise BadInput(
+                f"plan, arms[{index}].retrieval.stop_words",
+                f"the arm “{arm.name}” would not have these: all arms have the stop words of the plan's own retrieval",
+                "Write the same in both tables, or compare them by two plans.",
+            )
         try:
             segmenter = arm_settings(arm).segmenter
             if isinstance(segmenter, ChecksCorpus):

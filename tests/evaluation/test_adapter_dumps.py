@@ -190,6 +190,15 @@ def test_damaged_line_is_named_and_nothing_of_the_dump_is_used(tmp_path: Path, r
     assert "1 of its lines are damaged" in str(refused.value)
 
 
+@pytest.mark.parametrize("place", ["NaN", "Infinity", "-1e999", "true", "null"])
+def test_place_in_the_order_that_orders_nothing_is_damage(tmp_path: Path, place: str) -> None:
+    # Sorted among numbers, NaN would leave them as they were in the file.
+    rows = [json.dumps({**ROWS[0], "seq": 2}), json.dumps({**ROWS[1], "seq": 0}).replace(": 0}", f": {place}}}")]
+    where = dumped(tmp_path / "d.jsonl", [*rows, json.dumps({**ROWS[2], "seq": 1})])
+    with pytest.raises(SegmenterConfigError, match="line 2: no place in the order at 'seq'"):
+        make(arm(where, {**POINTS, "order": "field", "fields": {"order": "seq"}}))
+
+
 def test_many_damaged_lines_are_counted_and_some_quoted(tmp_path: Path) -> None:
     with pytest.raises(SegmenterConfigError, match=r"30 of its lines are damaged: line 1: .*; and 20 more"):
         make(arm(dumped(tmp_path / "d.jsonl", ["no"] * 30), {}))

@@ -19,9 +19,11 @@ from evaluation.domain.recovery.configuration import RecoveryConfigError
 from evaluation.domain.recovery.neighbours import Neighbours, around
 from evaluation.domain.recovery.parent import Parent
 from evaluation.domain.recovery.sentence_window import SentenceWindow
+from evaluation.domain.recovery.widened import tokens_around
 from evaluation.domain.recovery.windows import windows
 from evaluation.domain.segmenters.token_window import TokenWindow
 from evaluation.plugins.shipped_recovery import AUTO_MERGE, NEIGHBOURS, NO_RECOVERY, PARENT, SENTENCE_WINDOW
+from evaluation.plugins.tokenizers import load_tokenizer
 from ledger.domain.canonical import canonical_bytes
 from tests.evaluation.engine_world import byte_tokenizer, document
 from tests.evaluation.recovery_world import as_rows, hits_of
@@ -247,3 +249,21 @@ def test_plugins_build_from_a_plans_recovery() -> None:
     assert NEIGHBOURS.make(given) == Neighbours(3)
     assert PARENT.make(given) == Parent(ParentKind.SECTION)
     assert AUTO_MERGE.make(Recovery(parent_capacity=99, merge_share=DecimalText("0.25"))) == AutoMerge(99, "0.25")
+
+
+def test_tokens_of_an_interval_that_begins_with_a_split_character_are_all_counted() -> None:
+    # The shipped byte-level BPE writes an emoji as several tokens, all of which start where the character does.
+    content = "Measure first.\n\n📏📏 Then cut. नमस्ते".encode()
+    text = load_tokenizer().encode(content)
+    emoji = content.index("📏".encode())
+    pieces = int(np.count_nonzero(text.starts()[:-1] == emoji))
+    assert pieces > 1
+    for end in (emoji + 4, len(content)):
+        first, last = tokens_around(text, np.array([emoji]), np.array([end]))
+        begins = text.starts()[:-1]
+        assert last[0] - first[0] == np.count_nonzero((begins >= emoji) & (begins < end))
+
+
+def test_source_without_a_token_has_no_tokens_around_anything() -> None:
+    first, last = tokens_around(load_tokenizer().encode(b""), np.array([0]), np.array([0]))
+    assert (first.tolist(), last.tolist()) == ([0], [0])

@@ -79,8 +79,9 @@ def widen(hits: Hits, table: Widened) -> Hits:
 def tokens_around(text: TokenizedText, start: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
     """Return the tokens of byte intervals: first the one that holds `start`, last the one before the first from `end`.
 
-    Returned as half-open token intervals.
+    Returned as half-open token intervals. Tokens that share a character start at the same byte and are taken together.
     """
     begins = text.starts()[:-1]
-    first = np.maximum(np.searchsorted(begins, start, side="right") - 1, 0)
+    holding = np.maximum(np.searchsorted(begins, start, side="right") - 1, 0)
+    first = np.searchsorted(begins, begins[holding], side="left") if begins.size else holding
     return first.astype(np.int64), np.searchsorted(begins, end, side="left").astype(np.int64)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import stat
 from collections.abc import Iterator, Mapping
@@ -111,7 +112,9 @@ def read_pinned(path: str, digest: str) -> bytes:
             raise DumpRefused(f"{path!r} is no regular file; name the exported file itself")
         if found.st_size > MAX_BYTES:
             raise DumpRefused(f"{path!r} has {found.st_size:,} bytes; at most {MAX_BYTES:,} are read")
-        content = place.read_bytes()
+        with place.open("rb") as file:
+            # Files of the kernel say they are empty and may have no end.
+            content = file.read(found.st_size)
     except OSError as error:
         raise DumpRefused(f"{path!r} cannot be read: {error.strerror}; name the exported file") from error
     except ValueError as error:
@@ -224,7 +227,7 @@ def _row(line: int, value: Any, options: DumpOptions, ids: dict[str, int]) -> _R
         if before != line:
             raise _Damaged(f"its id {own!r} was given at {before} already")
     order = _at(value, paths["order"])
-    if options.order is Order.FIELD and (isinstance(order, bool) or not isinstance(order, (int, float, str))):
+    if options.order is Order.FIELD and not _orders(order):
         raise _Damaged(f"no place in the order at {paths['order']!r}")
     return _Row(line, document, Piece(text, start, end), order)
 
@@ -245,6 +248,13 @@ def _at(value: Any, path: str) -> Any:
         return value[path]
     name, dot, rest = path.partition(".")
     return _at(value.get(name), rest) if dot else None
+
+
+def _orders(value: Any) -> bool:
+    """Whether a value has a place among others of its kind; NaN has none, and would leave the rows in any order."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return False
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 def _offset(row: Mapping[str, Any], path: str) -> int | None:
