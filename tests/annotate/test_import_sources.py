@@ -7,6 +7,7 @@ import pytest
 from django.db import DatabaseError, transaction
 
 from annotate.domain.errors import BadInput, BadInputs, EncodingRefused
+from annotate.domain.import_formats.media_types import media_type_of
 from annotate.domain.import_formats.sources_toml import SourceEntry, plain_entry
 from annotate.domain.spans import ByteSpan
 from annotate.domain.vocabulary import Role
@@ -322,3 +323,33 @@ def test_entry_from_a_form_that_no_store_could_hold_is_refused(change):
     with pytest.raises(BadInput) as refused:
         import_source_version(OPERATOR, make_study(), entry(**change), b"text")
     assert all(problem.where == f"a.md, {field}" for problem in refused.value.problems)
+
+
+@pytest.mark.parametrize(
+    ("file", "media_type"),
+    [
+        ("src/tool.PY", "text/x-python"),
+        ("app.test.ts", "text/typescript"),
+        ("a.go", "text/x-go"),
+        ("lib.rs", "text/x-rust"),
+        ("x.cpp", "text/x-c++"),
+        ("build.sh", "text/x-sh"),
+        ("schema.sql", "text/x-sql"),
+        ("pyproject.toml", "application/toml"),
+        ("ci.yml", "application/yaml"),
+        ("notes.txt", "text/plain"),
+        ("Makefile", "text/plain"),
+        (".py", "text/plain"),
+        ("", "text/plain"),
+    ],
+)
+def test_media_type_follows_from_the_ending_of_a_name(file: str, media_type: str) -> None:
+    assert media_type_of(file) == media_type
+
+
+def test_code_files_nobody_described_are_told_by_their_endings(tmp_path):
+    (tmp_path / "tool.py").write_text("def borrow(): ...\n")
+    (tmp_path / "store.go").write_text("package store\n")
+    import_folder(OPERATOR, make_study(), tmp_path)
+    found = dict(SourceVersion.objects.values_list("source__document_id", "media_type"))
+    assert found == {"tool": "text/x-python", "store": "text/x-go"}

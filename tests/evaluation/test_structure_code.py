@@ -8,7 +8,9 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 
-from evaluation.domain.structure import CODE, Structure, read_structure
+from annotate.domain.import_formats.media_types import MEDIA_TYPES, media_type_of
+from evaluation.domain.code_structure import LANGUAGE_OF_SUFFIX
+from evaluation.domain.structure import CODE, Structure, kind_of, read_structure
 from tests.evaluation.segmenter_texts import texts
 
 
@@ -101,3 +103,10 @@ def test_symbols_nest_in_order_inside_the_source(language: str, text: str) -> No
             assert symbol.parent < index
             assert outer.start <= symbol.start
             assert symbol.end <= outer.end
+
+
+def test_imported_code_file_has_the_language_of_its_ending() -> None:
+    assert LANGUAGE_OF_SUFFIX.keys() <= MEDIA_TYPES.keys()
+    for suffix, language in LANGUAGE_OF_SUFFIX.items():
+        # The document's name seldom keeps the ending, so its media type must say it alone.
+        assert kind_of(media_type_of(f"file{suffix}")) == (CODE, language), suffix

@@ -16,19 +16,10 @@ from typing import Any
 from annotate.domain.access import LabelledRange, check_labels, check_ranges
 from annotate.domain.errors import BadInput
 from annotate.domain.import_formats.fields import IDENTIFIER, LOCALE, Fields, parse_toml, raise_all
+from annotate.domain.import_formats.media_types import media_type_of
 from annotate.domain.spans import locate_quote
 
 SIDECAR = "sources.toml"
-MEDIA_TYPES = {
-    ".md": "text/markdown",
-    ".markdown": "text/markdown",
-    ".html": "text/html",
-    ".htm": "text/html",
-    ".csv": "text/csv",
-    ".json": "application/json",
-    ".xml": "application/xml",
-    ".rst": "text/x-rst",
-}
 
 _MEDIA_TYPE = re.compile(r"[a-z0-9][\w.+-]*/[a-z0-9][\w.+-]*")
 
@@ -159,7 +150,7 @@ def plain_entry(file: str, observed: datetime.date, version_label: str = "") -> 
         document_id=document_id[:120] or "document",
         version_label=version_label or observed.isoformat(),
         observation_date=observed,
-        media_type=MEDIA_TYPES.get(path.suffix.lower(), "text/plain"),
+        media_type=media_type_of(file),
         dated=bool(version_label),
     )
 
@@ -181,12 +172,9 @@ def _entry(table: Mapping[str, Any], where: str) -> tuple[SourceEntry | None, li
     effective_to = _day_after(last_day, fields)
     document_id = fields.identifier("document_id", required=True)
     version_label = fields.text("version_label", required=True, longest=80)
-    suffix = PurePosixPath(file or "x").suffix.lower()
     said: dict[str, Any] = {
         "title": fields.text("title", longest=300) if fields.has("title") else None,
-        "media_type": fields.text("media_type", longest=100)
-        if fields.has("media_type")
-        else MEDIA_TYPES.get(suffix, "text/plain"),
+        "media_type": fields.text("media_type", longest=100) if fields.has("media_type") else media_type_of(file),
         "locale": fields.locale("locale") if fields.has("locale") else None,
         "tenant": fields.text("tenant", longest=80) if fields.has("tenant") else None,
         "supersedes": fields.text("supersedes", longest=210) or None,

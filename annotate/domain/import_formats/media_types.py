@@ -1,0 +1,59 @@
+"""Media types by the ending of a file's name, for files whose entry says none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from types import MappingProxyType
+
+#: Code files by the names under which segmenters know their languages; where a language has no registered type, the
+#: one in common use.
+MEDIA_TYPES: Mapping[str, str] = MappingProxyType(
+    {
+        ".md": "text/markdown",
+        ".markdown": "text/markdown",
+        ".html": "text/html",
+        ".htm": "text/html",
+        ".csv": "text/csv",
+        ".json": "application/json",
+        ".xml": "application/xml",
+        ".rst": "text/x-rst",
+        ".toml": "application/toml",
+        ".yaml": "application/yaml",
+        ".yml": "application/yaml",
+        ".py": "text/x-python",
+        ".pyi": "text/x-python",
+        ".js": "text/javascript",
+        ".mjs": "text/javascript",
+        ".cjs": "text/javascript",
+        ".jsx": "text/javascript",
+        ".ts": "text/typescript",
+        ".tsx": "text/typescript",
+        ".java": "text/x-java",
+        ".kt": "text/x-kotlin",
+        ".kts": "text/x-kotlin",
+        ".scala": "text/x-scala",
+        ".go": "text/x-go",
+        ".rs": "text/x-rust",
+        ".c": "text/x-c",
+        ".h": "text/x-c",
+        ".cc": "text/x-c++",
+        ".cpp": "text/x-c++",
+        ".cxx": "text/x-c++",
+        ".hh": "text/x-c++",
+        ".hpp": "text/x-c++",
+        ".cs": "text/x-csharp",
+        ".swift": "text/x-swift",
+        ".rb": "text/x-ruby",
+        ".php": "text/x-php",
+        ".sh": "text/x-sh",
+        ".bash": "text/x-sh",
+        ".sql": "text/x-sql",
+        ".lua": "text/x-lua",
+    }
+)
+
+
+def media_type_of(name: str) -> str:
+    """Return the media type of a file name by its ending, whatever its case; `text/plain` for an unknown one."""
+    return MEDIA_TYPES.get(PurePosixPath(name).suffix.lower(), "text/plain")
