@@ -14,6 +14,7 @@ from annotate.models import (
     AdjudicationItem,
     Decision,
     Disagreement,
+    DiscussionNote,
     FixtureSet,
     HeldOutOpening,
     Question,
@@ -34,6 +35,7 @@ DECISION_MADE = "decision.made"
 ITEM_SETTLED = "item.settled"
 FIXTURES_FROZEN = "fixtures.frozen"
 HELD_OUT_OPENED = "held-out.opened"
+DISCUSSION_NOTED = "discussion.noted"
 
 TEXT_FIELDS: dict[str, tuple[str, ...]] = {
     PASS_SUBMITTED: ("content", "history"),
@@ -43,6 +45,7 @@ TEXT_FIELDS: dict[str, tuple[str, ...]] = {
     ITEM_SETTLED: ("content", "spans[].reason", "alternatives_reason"),
     FIXTURES_FROZEN: (),
     HELD_OUT_OPENED: ("purpose",),
+    DISCUSSION_NOTED: ("text",),
 }
 
 
@@ -138,6 +141,21 @@ def opening_payload(opening: HeldOutOpening) -> dict[str, Any]:
         "purpose": opening.purpose,
         "number": opening.fixture_set.openings.filter(pk__lte=opening.pk).count(),
         **authored(opening.opened_by, opening.opened_at),
+    }
+
+
+def note_payload(note: DiscussionNote) -> dict[str, Any]:
+    """Return one contribution to a discussion; `slot` is whose pass it is about. Needs `question.study`."""
+    return {
+        "study": note.question.study.slug,
+        "question": note.question.key,
+        "round": note.round,
+        "ordinal": note.ordinal,
+        "kind": note.kind,
+        "slot": note.assignment.slot if note.assignment else None,
+        "annotator": note.assignment.annotator.username if note.assignment else None,
+        "text": note.text,
+        **authored(note.written_by, note.written_at),
     }
 
 

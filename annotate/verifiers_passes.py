@@ -23,6 +23,7 @@ from annotate.models import (
     AdjudicationItem,
     Assignment,
     Decision,
+    DiscussionNote,
     Fixture,
     FixtureSet,
     HeldOutOpening,
@@ -52,6 +53,7 @@ def register_all() -> None:
     registry.register(records.ITEM_SETTLED, verify_settled, text_fields=text[records.ITEM_SETTLED])
     registry.register(records.FIXTURES_FROZEN, verify_frozen, text_fields=text[records.FIXTURES_FROZEN])
     registry.register(records.HELD_OUT_OPENED, verify_opening, text_fields=text[records.HELD_OUT_OPENED])
+    registry.register(records.DISCUSSION_NOTED, verify_note, text_fields=text[records.DISCUSSION_NOTED])
     for model, kind in (
         (Submission, records.PASS_SUBMITTED),
         (AdjudicationItem, records.ITEM_OPENED),
@@ -59,6 +61,7 @@ def register_all() -> None:
         (AdjudicatedResult, records.ITEM_SETTLED),
         (FixtureSet, records.FIXTURES_FROZEN),
         (HeldOutOpening, records.HELD_OUT_OPENED),
+        (DiscussionNote, records.DISCUSSION_NOTED),
     ):
         registry.register_table(model._meta.db_table, _count_check(model, kind))
 
@@ -211,6 +214,18 @@ def verify_opening(record: Record) -> Iterator[Finding]:
     row = next(iter(rows.order_by("pk")[told["number"] - 1 : told["number"]]), None)
     where = f"opening {told['number']} of fixture set {told['fixture_set'][:12]}"
     yield from _compare(told, records.opening_payload(row) if row else None, record.seq, where)
+
+
+def verify_note(record: Record) -> Iterator[Finding]:
+    """Compare one contribution to a discussion."""
+    told = record.value
+    row = (
+        DiscussionNote.objects.select_related("question__study", "assignment__annotator", "written_by")
+        .filter(question__study__slug=told["study"], question__key=told["question"], ordinal=told["ordinal"])
+        .first()
+    )
+    where = f"note {told['ordinal']} of {_place(told)}"
+    yield from _compare(told, records.note_payload(row) if row else None, record.seq, where)
 
 
 def _count_check(model: type[models.Model], kind: str) -> registry.TableVerifier:

@@ -135,3 +135,13 @@ class Necessity(StrEnum):
 
     NECESSARY = "necessary"
     TOPICAL = "topical"
+
+
+class NoteKind(StrEnum):
+    """What a contribution to an item's discussion is."""
+
+    NOTE = "note"
+    #: A pass was sent back to its annotator; the text says why.
+    RETURNED = "returned"
+    #: A settled item was opened again; the text says why.
+    REOPENED = "reopened"

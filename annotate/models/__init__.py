@@ -5,6 +5,7 @@ from annotate.models.adjudication import (
     AdjudicationItem,
     Decision,
     Disagreement,
+    DiscussionNote,
     SpanDecision,
 )
 from annotate.models.fixtures import Fixture, FixtureSet, HeldOutOpening
@@ -29,6 +30,7 @@ __all__ = [
     "ContractRevision",
     "Decision",
     "Disagreement",
+    "DiscussionNote",
     "Fixture",
     "FixtureSet",
     "Guideline",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from django.db import models
 
-from annotate.domain.vocabulary import Choice, DisagreementType, Necessity, ReasonCode, Segment
+from annotate.domain.vocabulary import Choice, DisagreementType, Necessity, NoteKind, ReasonCode, Segment
 from annotate.models.choices import choices
-from annotate.models.passes import Submission
+from annotate.models.passes import Assignment, Submission
 from annotate.models.people import Person
 from annotate.models.questions import Question
 
@@ -110,3 +110,27 @@ class SpanDecision(models.Model):
 
     def __str__(self) -> str:
         return f"{self.span_name}: {self.necessity}"
+
+
+class DiscussionNote(models.Model):
+    """One contribution to the discussion of a question, in every round; why a pass was returned or an item re-opened.
+
+    `assignment` is the pass it is about: its annotator reads it once the pass was returned, and the other annotator
+    never does. Without one it stays among adjudicators. `round` is the newest item's then, 0 before there was one.
+    """
+
+    question = models.ForeignKey(Question, on_delete=models.PROTECT, related_name="notes")
+    round = models.PositiveSmallIntegerField()
+    ordinal = models.PositiveIntegerField()
+    kind = models.CharField(max_length=12, choices=choices(NoteKind))
+    assignment = models.ForeignKey(Assignment, null=True, blank=True, on_delete=models.PROTECT, related_name="notes")
+    text = models.TextField()
+    written_by = models.ForeignKey(Person, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+    written_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["question_id", "ordinal", "pk"]
+        constraints = [models.UniqueConstraint(fields=["question", "ordinal"], name="note_ordinal_once")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.ordinal} on {self.question.key}"

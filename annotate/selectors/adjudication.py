@@ -37,6 +37,7 @@ from annotate.models import (
 )
 from annotate.permissions import Actor, NotAllowed, actor_for, require
 from annotate.records_passes import stored_value
+from annotate.selectors.discussion import reopened
 from annotate.selectors.passes import submitted_content
 
 SpanKey = tuple[str, int, int]
@@ -118,8 +119,8 @@ def visible_items(person: Person, study: Study | None = None) -> QuerySet[Adjudi
 
 
 def unsettled_items(person: Person, study: Study | None = None) -> QuerySet[AdjudicationItem]:
-    """Return those of `visible_items` that have no result yet."""
-    return visible_items(person, study).filter(results__isnull=True)
+    """Return those of `visible_items` that have no result yet, or were opened again since."""
+    return visible_items(person, study).filter(Q(results__isnull=True) | Q(reopened())).distinct()
 
 
 def require_adjudicator(person: Person, item: AdjudicationItem, action: str) -> Actor:
@@ -132,7 +133,12 @@ def require_adjudicator(person: Person, item: AdjudicationItem, action: str) -> 
 
 def refuse_marked(actor: Actor, item: AdjudicationItem, action: str) -> None:
     """Raise NotAllowed where the actor, whose role was asked for already, marked the item's question. One query."""
-    if Assignment.objects.filter(question_id=item.question_id, annotator_id=actor.person_id).exists():
+    refuse_own_question(actor, item.question, action)
+
+
+def refuse_own_question(actor: Actor, question: Question, action: str) -> None:
+    """Raise NotAllowed where the actor holds or held a task of the question. One query."""
+    if Assignment.objects.filter(question=question, annotator_id=actor.person_id).exists():
         raise MarkedByYou(action, actor)
 
 
@@ -147,12 +153,18 @@ def waiting_for(item: AdjudicationItem) -> str:
     return "a pass was returned and is not submitted again yet" if now["open_passes"] else ""
 
 
-def item_for(person: Person, item: AdjudicationItem) -> ItemView:
-    """Return the item as `person` sees it; raises NotAllowed as `require_adjudicator` does."""
+def item_for(person: Person, item: AdjudicationItem, as_of: datetime | None = None) -> ItemView:
+    """Return the item as `person` sees it, now or as it stood at `as_of`: with the decisions and the result of then.
+
+    Raises NotAllowed as `require_adjudicator` does.
+    """
     actor = require_adjudicator(person, item, "item.view")
+    made_by_then, results = item.decisions.all(), item.results.all()
+    if as_of is not None:
+        made_by_then, results = made_by_then.filter(decided_at__lte=as_of), results.filter(settled_at__lte=as_of)
     a, b = submitted_content(item.submission_a), submitted_content(item.submission_b)
     decisions: dict[int | None, list[DecisionView]] = {}
-    for row in item.decisions.select_related("decided_by").order_by("ordinal"):
+    for row in made_by_then.select_related("decided_by").order_by("ordinal"):
         decisions.setdefault(row.disagreement_id, []).append(_decision(row))
     views = []
     for stored in item.disagreements.order_by("position"):
@@ -172,8 +184,8 @@ def item_for(person: Person, item: AdjudicationItem) -> ItemView:
         alignment=align(a, b),
         differences=tuple(views),
         confirmed=confirmations[-1] if confirmations else None,
-        result=item.results.order_by("-ordinal").first(),
-        quotes=_quotes(actor, item.question.study, (*a.spans, *b.spans, *_decided_spans(views))),
+        result=results.order_by("-ordinal").first(),
+        quotes=quotes_for(actor, item.question.study, (*a.spans, *b.spans, *_decided_spans(views))),
         waiting=waiting_for(item),
     )
 
@@ -229,7 +241,8 @@ def _decided_spans(views: Iterable[DifferenceView]) -> Iterable[MarkedSpan]:
             yield MarkedSpan(value["version"], value["start"], value["end"], view.difference.subject)
 
 
-def _quotes(actor: Actor, study: Study, spans: Iterable[MarkedSpan]) -> dict[SpanKey, str | None]:
+def quotes_for(actor: Actor, study: Study, spans: Iterable[MarkedSpan]) -> dict[SpanKey, str | None]:
+    """Return the text of every span by its bytes; None where the actor may not read it."""
     wanted = {span.bytes_key for span in spans}
     versions = SourceVersion.objects.filter(source__study=study, sha256__in={key[0] for key in wanted})
     quotes: dict[SpanKey, str | None] = dict.fromkeys(sorted(wanted))

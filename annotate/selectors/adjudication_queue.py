@@ -13,6 +13,7 @@ from annotate.domain.severity import Severity, severity_of
 from annotate.domain.vocabulary import DisagreementType, Segment
 from annotate.models import AdjudicatedResult, AdjudicationItem, Decision, Disagreement, Person, Question, Study
 from annotate.selectors.adjudication import item_for, suggested_segment, visible_items, waiting_for
+from annotate.selectors.discussion import reopened
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,9 @@ class AgreedItem:
 def queue_rows(person: Person, study: Study) -> list[QueueRow]:
     """Return the items `person` may adjudicate, gravest first, then by key. Three queries, however many items."""
     items = list(
-        visible_items(person, study).annotate(is_settled=Exists(AdjudicatedResult.objects.filter(item=OuterRef("pk"))))
+        visible_items(person, study).annotate(
+            is_settled=Exists(AdjudicatedResult.objects.filter(item=OuterRef("pk"))), is_reopened=reopened()
+        )
     )
     kinds: dict[int, list[DisagreementType]] = {}
     found = Disagreement.objects.filter(item__in=items).order_by("item_id", "position").values_list("item_id", "kind")
@@ -56,7 +59,7 @@ def queue_rows(person: Person, study: Study) -> list[QueueRow]:
             len(kinds.get(item.pk, ())),
             len(kinds.get(item.pk, ())) - made.get(item.pk, 0),
             severity_of(kinds.get(item.pk, ())),
-            item.is_settled,
+            item.is_settled and not item.is_reopened,
         )
         for item in items
     ]

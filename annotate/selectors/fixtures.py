@@ -31,6 +31,7 @@ from annotate.models import (
 )
 from annotate.permissions import Actor, By, NotAllowed, actor_for, allows, require
 from annotate.selectors.adjudication import settled_content
+from annotate.selectors.discussion import reopened
 from annotate.selectors.sources import hidden_from, versions_visible_to
 from ledger.domain.canonical import digest, parse_canonical
 
@@ -179,11 +180,14 @@ def survey(study: Study, keys: Sequence[str] | None = None) -> Survey:
     blocks += group_crossings(Placed(q.key, q.group, Partition(q.partition)) for q in questions)
     newest = _newest_results(questions)
     items = _newest_items(questions)
+    opened_again = set(AdjudicationItem.objects.filter(reopened(), question__in=questions).values_list("pk", flat=True))
     states = _states(questions)
     settled: list[Settled] = []
     for question in questions:
         result, item = newest.get(question.pk), items.get(question.pk)
         why = _unsettled(result, item, states[question.pk])
+        if item is not None and item.pk in opened_again:
+            why = why or "it was opened again and is not settled since"
         if result is None or why:
             blocks.append(BadInput(f"question {question.key}", why, "Adjudicate and settle it, or leave it out."))
             continue

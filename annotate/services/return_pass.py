@@ -5,23 +5,29 @@ from __future__ import annotations
 from django.db import transaction
 
 from annotate.domain.conflicts import Conflict
-from annotate.domain.errors import BadInput
-from annotate.models import Assignment
+from annotate.domain.vocabulary import NoteKind
+from annotate.models import Assignment, Question
 from annotate.permissions import By
 from annotate.records_passes import PASS_RETURNED, record_in_study
+from annotate.selectors.adjudication import refuse_own_question
 from annotate.services.authorise import authorise
+from annotate.services.discuss import checked_text, write_note
 
 
 def return_pass(by: By, assignment: Assignment, reason: str) -> Assignment:
     """Open a submitted pass for further work; the submission stays, and agreement is still computed on the first one.
 
-    Raises NotAllowed, BadInput without a reason, Conflict for a pass that is not submitted.
+    Its annotator reads the reason, and from then on the discussion of their pass. Leads and adjudicators may, but for
+    a question they marked themselves. Raises NotAllowed, BadInput without a reason, Conflict for a pass that is not
+    submitted.
     """
     question = assignment.question
-    authorise(by, question.study, "question.assign")
-    if not reason.strip() or "\x00" in reason:
-        raise BadInput("reason", "it is empty", "Say what the annotator should look at again.")
+    actor = authorise(by, question.study, "pass.return")
+    refuse_own_question(actor, question, "pass.return")
+    reason = checked_text(reason, "reason")
     with transaction.atomic():
+        # Whoever submits or decides locks the question first too.
+        Question.objects.select_for_update(of=("self",)).get(pk=question.pk)
         held = Assignment.objects.filter(pk=assignment.pk, state=Assignment.State.SUBMITTED)
         if not held.update(state=Assignment.State.RETURNED, note=reason):
             raise Conflict("pass", "it is not submitted", "Only a submitted pass can be returned.")
@@ -32,4 +38,5 @@ def return_pass(by: By, assignment: Assignment, reason: str) -> Assignment:
             question,
             by,
         )
+        write_note(by, question, NoteKind.RETURNED, reason, assignment)
     return assignment

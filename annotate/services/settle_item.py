@@ -17,6 +17,7 @@ from annotate.domain.vocabulary import Necessity, Segment
 from annotate.models import AdjudicatedResult, AdjudicationItem, Person, SpanDecision
 from annotate.records_passes import ITEM_SETTLED, record_in_study, settled_payload
 from annotate.selectors.adjudication import refuse_marked, settled_content, waiting_for
+from annotate.selectors.discussion import is_reopened
 from annotate.services.authorise import authorise
 from ledger.domain.canonical import canonical_bytes, digest
 
@@ -32,7 +33,7 @@ def settle_item(
 
     `alternatives_reason` says why a set stands beside one it holds whole. The names in `necessity` are those of
     `selectors.adjudication.settled_content`. Settling the same again returns the result there is; settling after new
-    decisions makes the next ordinal, and earlier results stay.
+    decisions, or after the item was opened again, makes the next ordinal, and earlier results stay.
 
     Raises NotAllowed (own pass included), Conflict where the item waits, BadInputs: open differences, agreement not
     confirmed, what the content lacks, a segment that does not fit, a span without a word or a reason, a set that holds
@@ -53,7 +54,7 @@ def settle_item(
         why_both = check_alternatives(content, alternatives_reason)
         data = canonical_bytes(content_payload(content))
         last = held.results.order_by("-ordinal").first()
-        if last is not None and last.alternatives_reason == why_both and _same(last, digest(data), segment, spans):
+        if last and not is_reopened(held) and _same(last, digest(data), segment, spans, why_both):
             return last
         ordinal = (AdjudicatedResult.objects.filter(question=held.question).aggregate(n=Max("ordinal"))["n"] or 0) + 1
         result = AdjudicatedResult.objects.create(
@@ -94,7 +95,12 @@ def _content(item: AdjudicationItem) -> PassContent:
 
 
 def _same(
-    result: AdjudicatedResult, content_digest: str, segment: Segment, spans: Mapping[str, tuple[Necessity, str]]
+    result: AdjudicatedResult,
+    content_digest: str,
+    segment: Segment,
+    spans: Mapping[str, tuple[Necessity, str]],
+    alternatives_reason: str,
 ) -> bool:
     rows = {row.span_name: (Necessity(row.necessity), row.reason) for row in result.span_decisions.all()}
-    return result.digest == content_digest and result.segment == segment and rows == dict(spans)
+    same = (result.digest, result.segment, result.alternatives_reason) == (content_digest, segment, alternatives_reason)
+    return same and rows == dict(spans)

@@ -19,15 +19,27 @@ from annotate.domain.necessity import supersets
 from annotate.domain.rendering import Highlight
 from annotate.domain.severity import Severity
 from annotate.domain.vocabulary import Choice, DisagreementType, Necessity, ReasonCode, Segment
-from annotate.models import AdjudicatedResult, AdjudicationItem, Disagreement, SourceVersion, SpanDecision
+from annotate.models import (
+    AdjudicatedResult,
+    AdjudicationItem,
+    Assignment,
+    Disagreement,
+    SourceVersion,
+    SpanDecision,
+)
 from annotate.permissions import Actor, actor_for
 from annotate.selectors.adjudication import ItemView, item_for, settled_content, suggested_segment
 from annotate.selectors.adjudication_queue import queue_rows
+from annotate.selectors.discussion import is_reopened, thread_of
 from annotate.selectors.questions import WHOLE_STUDY
 from annotate.selectors.sources import versions_visible_to
 from annotate.services.decide import confirm_agreed, decide
+from annotate.services.discuss import add_note
+from annotate.services.reopen_item import reopen_item
+from annotate.services.return_pass import return_pass
 from annotate.services.settle_item import settle_item
 from annotate.views import adjudication_rows as table
+from annotate.views.item_history import moment_of, moments_of, result_rows
 from annotate.views.respond import crumbs, respond
 from annotate.views.source_runs import DrawnRun, drawn
 from annotate.views.study_nav import asker, study_and_actor, study_links
@@ -76,10 +88,15 @@ def adjudication(request: HttpRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @login_required
 def adjudicate(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show an item as A and B without names; on POST decide one difference, confirm the agreed ones, or settle."""
+    """Show an item as A and B without names; on POST decide, confirm, settle, discuss, return a pass, or re-open.
+
+    `?as_of=` (a moment as ISO 8601) shows it as it stood then, and only shows it.
+    """
     person = asker(request)
     item = get_object_or_404(
-        AdjudicationItem.objects.select_related("question__study", "submission_a", "submission_b")
+        AdjudicationItem.objects.select_related(
+            "question__study", "submission_a__work__assignment", "submission_b__work__assignment"
+        )
         # To an annotator an item that is there would say that the other pass is in; for them there is none.
         .filter(question__study__memberships__person=person, question__study__memberships__role__in=WHOLE_STUDY)
         .distinct(),
@@ -105,6 +122,18 @@ def _act(request: HttpRequest, item: AdjudicationItem) -> str:
     if action == "confirm":
         confirm_agreed(person, item, reason=post.get("reason", ""))
         return ""
+    if action == "note":
+        add_note(person, item, post.get("text", ""), _pass_of(item, post.get("side", "")))
+        return ""
+    if action == "return":
+        about = _pass_of(item, post.get("side", ""))
+        if about is None:
+            raise BadInput("pass", "none is chosen", "Choose A or B.")
+        return_pass(person, about, post.get("text", ""))
+        return f"{item.question.key} waits for the returned pass."
+    if action == "reopen":
+        reopen_item(person, item, post.get("text", ""))
+        return f"{item.question.key} is open again."
     if action == "settle":
         content = settled_content(item)
         names = {name for members in content.sets for name in members}
@@ -121,6 +150,12 @@ def _act(request: HttpRequest, item: AdjudicationItem) -> str:
     code = _word(ReasonCode, post.get("reason_code", ReasonCode.OTHER.value))
     decide(person, item, disagreement, choice, value, code, post.get("reason", "").strip())
     return ""
+
+
+def _pass_of(item: AdjudicationItem, side: str) -> Assignment | None:
+    """Return the pass that stands as A or B; None for neither."""
+    sides = {"a": item.submission_a, "b": item.submission_b}
+    return sides[side].work.assignment if side in sides else None
 
 
 def _disagreement(item: AdjudicationItem, raw: str) -> Disagreement:
@@ -140,7 +175,12 @@ def _word[W: (Necessity, Segment, Choice, ReasonCode)](kind: type[W], value: str
 
 
 def _page(request: HttpRequest, item: AdjudicationItem, actor: Actor, refusal: BadInput | None) -> HttpResponse:
-    view = item_for(asker(request), item)
+    as_of = None
+    try:
+        as_of = moment_of(request)
+    except BadInput as caught:
+        refusal = refusal or caught
+    view = item_for(asker(request), item, as_of)
     study = item.question.study
     versions = {
         version.sha256: version
@@ -149,7 +189,7 @@ def _page(request: HttpRequest, item: AdjudicationItem, actor: Actor, refusal: B
         )
     }
     titles = {sha: f"{version.source.title} {version.version_label}" for sha, version in versions.items()}
-    settled, settle_problem = _settled(item, view)
+    settled, settle_problem = _settled(item, view) if as_of is None else (None, "")
     given = dict(_given(view))
     context: dict[str, Any] = {
         "item": item,
@@ -170,6 +210,11 @@ def _page(request: HttpRequest, item: AdjudicationItem, actor: Actor, refusal: B
             {"title": titles[sha], "runs": _runs(version, actor, view), "locale": version.locale}
             for sha, version in versions.items()
         ],
+        "as_of": as_of,
+        "moments": moments_of(item),
+        "was_settled": result_rows(view) if as_of and view.result else None,
+        "thread": thread_of(item, as_of),
+        "reopened": as_of is None and is_reopened(item),
         "refusal": refusal,
         "crumbs": crumbs(
             ("Home", reverse("home")),

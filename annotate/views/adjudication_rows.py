@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 from django.http import QueryDict
 
@@ -11,8 +11,17 @@ from annotate.domain.disagreements import Difference
 from annotate.domain.import_formats.fields import parse_json
 from annotate.domain.necessity import without
 from annotate.domain.vocabulary import DependencyType, DisagreementType, MissingBehaviour, ReasonCode, SpanLabel
-from annotate.selectors.adjudication import DecisionView, DifferenceView, ItemView
+from annotate.selectors.adjudication import DecisionView, DifferenceView, ItemView, SpanKey
 from annotate.views.workspace_form import whole_number
+
+
+class HasQuotes(Protocol):
+    """Whatever holds the text of spans by their bytes: an item's view, or what an annotator is told of it."""
+
+    @property
+    def quotes(self) -> dict[SpanKey, str | None]:
+        """The text of each span, None where the reader may not read it."""
+
 
 _SPANS = (DisagreementType.SPAN_BOUNDARY, DisagreementType.SPAN_MISSING, DisagreementType.FORBIDDEN_EVIDENCE)
 _SETS = (DisagreementType.SET_MEMBERSHIP, DisagreementType.SET_MISSING)
@@ -53,7 +62,7 @@ def _decision(
     return {"choice": made.choice.value, "value": value, "reason": made.reason, "code": made.reason_code.value}
 
 
-def words(kind: DisagreementType, value: Any, view: ItemView, titles: dict[str, str]) -> str:
+def words(kind: DisagreementType, value: Any, view: HasQuotes, titles: dict[str, str]) -> str:
     """Return a side's value as a person reads it; “nothing” where the side has none."""
     if value is None or value in ("", []):
         return "nothing"

@@ -13,6 +13,7 @@ from django.db import DatabaseError, IntegrityError, transaction
 
 from annotate.domain.content import PassContent
 from annotate.domain.errors import BadInput, BadInputs
+from annotate.domain.necessity import supersets
 from annotate.domain.published_layout import not_carried
 from annotate.domain.vocabulary import DependencyType, Necessity, Partition, Role, Segment, SpanLabel, StudyKind
 from annotate.models import AdjudicatedResult, Fixture, FixtureSet, HeldOutOpening, Membership, Question, SourceVersion
@@ -45,11 +46,13 @@ def settle(desk: Desk, one=None, two=None, segment=Segment.RULE_AND_EXCEPTION, t
     for row in item.disagreements.all():
         decide(desk.adjudicator, item, row, "a")
     confirm_agreed(desk.adjudicator, item)
-    names = {name for members in settled_content(item).sets for name in members}
+    content = settled_content(item)
+    names = {name for members in content.sets for name in members}
     words = {
         name: (Necessity.TOPICAL if name in topical else Necessity.NECESSARY, "the rule needs it") for name in names
     }
-    return settle_item(desk.adjudicator, item, segment, words)
+    why_both = "each answers it alone" if supersets(content) else ""
+    return settle_item(desk.adjudicator, item, segment, words, why_both)
 
 
 def marked_by_hand() -> Desk:

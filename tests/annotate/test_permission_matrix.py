@@ -109,6 +109,17 @@ ROWS = [
     page("workspace-sources", "task", GET=ONE, hidden=MEMBERS),
     page("adjudication", "study", GET=ADJUDICATOR),
     page("adjudicate", "item", GET=ADJUDICATOR, POST=ADJUDICATOR, hidden=ANNOTATORS),
+    page("adjudicate", "item", GET=ADJUDICATOR, POST=ADJUDICATOR, hidden=ANNOTATORS, body={"action": "reopen"}),
+    page(
+        "adjudicate",
+        "item",
+        GET=ADJUDICATOR,
+        POST=ADJUDICATOR,
+        hidden=ANNOTATORS,
+        body={"action": "return", "side": "a", "text": "Count again."},
+    ),
+    # Nobody replies about a pass that was not returned.
+    page("own-decisions", "task", GET=ONE, POST=frozenset(), hidden=MEMBERS - ONE),
     page("agreed-items", "study", GET=ADJUDICATOR, POST=ADJUDICATOR),
     page("agreement", "study", GET=OVERSEERS),
     page("agreement-items", "study", GET=OVERSEERS),

@@ -1,0 +1,32 @@
+"""Open a settled item again, with a reason."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from annotate.domain.conflicts import Conflict
+from annotate.domain.vocabulary import NoteKind
+from annotate.models import AdjudicationItem, DiscussionNote, Person
+from annotate.selectors.adjudication import refuse_marked, waiting_for
+from annotate.selectors.discussion import is_reopened
+from annotate.services.authorise import authorise
+from annotate.services.discuss import write_note
+
+
+def reopen_item(person: Person, item: AdjudicationItem, reason: str) -> DiscussionNote:
+    """Take a settled item back into the queue; nothing of it can be frozen until it is settled again.
+
+    Every decision and result stays. Settling makes the next revision of the result, also where it says the same.
+    Raises NotAllowed (own question included), BadInput without a reason, Conflict for an item that is not settled,
+    is open again already, or waits for a pass.
+    """
+    refuse_marked(authorise(person, item.question.study, "item.decide"), item, "item.decide")
+    with transaction.atomic():
+        held = (
+            AdjudicationItem.objects.select_for_update(of=("self",)).select_related("question__study").get(pk=item.pk)
+        )
+        if waiting := waiting_for(held):
+            raise Conflict("item", waiting, "Reload the page.")
+        if not held.results.exists() or is_reopened(held):
+            raise Conflict("item", "it is open", "Only a settled item can be opened again. Reload the page.")
+        return write_note(person, held.question, NoteKind.REOPENED, reason)
