@@ -13,6 +13,7 @@ from typing import Any
 from annotate.models import Person
 from annotate.permissions import OPERATOR
 from evaluation import records
+from evaluation.bundle_verifier import verify_artefacts
 from evaluation.domain.plan_schema import PlanRefused
 from evaluation.domain.plan_toml import parse_plan, plan_payload
 from evaluation.models import Attempt, Cell, Plan, Release, Sweep, SweepReport
@@ -48,6 +49,7 @@ def register_all() -> None:
     registry.register(records.RELEASE_SIGNED, verify_release, text_fields=("override_reason",))
     for kind in KINDS:
         registry.register_plain(kind, text_fields=_RESULT_TEXT.get(kind, ()))
+    registry.register_bundle("artefacts", verify_artefacts)
     registry.register_table(Plan._meta.db_table, verify_locked_plans)
     registry.register_table(Attempt._meta.db_table, verify_attempts_recorded)
     registry.register_table(Release._meta.db_table, verify_releases_recorded)

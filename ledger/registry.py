@@ -18,12 +18,15 @@ from ledger.domain.findings import Finding
 from ledger.domain.textfree import check_paths
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ledger.models import Record
 
-__all__ = ["Finding", "Kind", "RegistryFrozen", "register", "register_plain", "register_table"]
+__all__ = ["Finding", "Kind", "RegistryFrozen", "register", "register_bundle", "register_plain", "register_table"]
 
 Verifier = Callable[["Record"], Iterable[Finding]]
 TableVerifier = Callable[[], Iterable[Finding]]
+BundleVerifier = Callable[["Path"], Iterable[Finding]]
 
 
 class RegistryFrozen(RuntimeError):
@@ -41,6 +44,7 @@ class Kind:
 
 _kinds: dict[str, Kind] = {}
 _tables: dict[str, TableVerifier] = {}
+_bundles: dict[str, BundleVerifier] = {}
 _open_for_tests = 0
 
 
@@ -68,6 +72,19 @@ def register_table(name: str, verifier: TableVerifier) -> None:
     if name in _tables:
         raise ValueError(f"table {name!r} is registered twice.")
     _tables[name] = verifier
+
+
+def register_bundle(name: str, verifier: BundleVerifier) -> None:
+    """Register what checks an app's attachments in an exported folder, without a database; raises as `register` does.
+
+    It is called with the folder of every bundle that has attachments, once their bytes were compared with the manifest.
+    """
+    if _bundles.get(name) is verifier:
+        return
+    _refuse_when_frozen(name)
+    if name in _bundles:
+        raise ValueError(f"bundle verifier {name!r} is registered twice.")
+    _bundles[name] = verifier
 
 
 def _add(kind: Kind) -> None:
@@ -101,11 +118,16 @@ def tables() -> Mapping[str, TableVerifier]:
     return dict(_tables)
 
 
+def bundles() -> Mapping[str, BundleVerifier]:
+    """Return a copy of all verifiers of attachments by name."""
+    return dict(_bundles)
+
+
 @contextmanager
 def opened() -> Iterator[None]:
     """Open the registry inside a `with` block and restore it afterwards. For tests only."""
     global _open_for_tests  # noqa: PLW0603
-    kept_kinds, kept_tables = dict(_kinds), dict(_tables)
+    kept_kinds, kept_tables, kept_bundles = dict(_kinds), dict(_tables), dict(_bundles)
     _open_for_tests += 1
     try:
         yield
@@ -115,3 +137,5 @@ def opened() -> Iterator[None]:
         _kinds.update(kept_kinds)
         _tables.clear()
         _tables.update(kept_tables)
+        _bundles.clear()
+        _bundles.update(kept_bundles)

@@ -106,7 +106,7 @@ def changes(expected: ArmFlags, found: ArmFlags) -> tuple[tuple[Change, ...], tu
 
 
 def must_keep(kept: PhaseFlags, view: str, labels: Sequence[str]) -> dict[str, bool]:
-    """Return per label whether another arm must have complete support there: wherever the baseline had it in the prompt.
+    """Return per label whether another arm must have complete support there: where the baseline had it in the prompt.
 
     A label the fixture does not know must hold where the baseline held everywhere.
     """

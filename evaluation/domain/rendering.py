@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
-from evaluation.domain.frozen import FrozenQuestion
-from evaluation.domain.pipeline import PipelineSettings, PreparedCorpus, Unit
+from evaluation.domain.frozen import Document, FrozenQuestion
+from evaluation.domain.pipeline import PipelineSettings, Unit
 from evaluation.domain.plan import Budget
 
 _PLACEHOLDER = re.compile(r"\{(rank|title|citation)\}")
@@ -16,11 +17,19 @@ _PLACEHOLDER = re.compile(r"\{(rank|title|citation)\}")
 RENDERING = "rendering-1"
 
 
+class Documented(Protocol):
+    """All a rendering needs of a corpus: its documents, in the order units number them by."""
+
+    @property
+    def documents(self) -> Sequence[Document]:
+        """The documents."""
+
+
 @dataclass(frozen=True)
-class Rendering:
+class Rendering[Corpus: Documented]:
     """A unit is rendered as its label, its bytes and the separator."""
 
-    prepared: PreparedCorpus
+    prepared: Corpus
     budget: Budget
 
     @property

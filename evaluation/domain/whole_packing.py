@@ -15,7 +15,7 @@ import numpy as np
 
 from evaluation.domain.hits import Hits
 from evaluation.domain.packed import Packed
-from evaluation.domain.pipeline import Unit
+from evaluation.domain.pipeline import PreparedCorpus, Unit
 from evaluation.domain.plan_words import Overflow
 from evaluation.domain.rendering import Rendering
 from evaluation.domain.tokens import IntArray
@@ -31,7 +31,7 @@ REMEMBERED = 200_000
 class WholePacker:
     """Packs units by what their rendered text takes; remembers the sizes of rendered units it has counted."""
 
-    rendering: Rendering
+    rendering: Rendering[PreparedCorpus]
     _sizes: dict[tuple[int, int, int, int], int] = field(default_factory=dict, repr=False)
 
     def size(self, unit: Unit, number: int) -> int:

@@ -1,5 +1,7 @@
 """The layout of an exported ledger: `records.jsonl`, `results.jsonl` and `manifest.json`, all in canonical JSON.
 
+An upper app may attach files of its own; the manifest then lists them under `attachments` with their digests.
+
 A line of records: seq, kind, scope, labels, recorded_at, payload, commitment, previous, link, and either payload_digest
 and salt, or (text-free, where text was taken out) payload_keyed_digest. A line of results: scope, key, kind, payload,
 and payload_digest or payload_keyed_digest.
@@ -7,6 +9,7 @@ and payload_digest or payload_keyed_digest.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +21,9 @@ RECORDS_FILE = "records.jsonl"
 RESULTS_FILE = "results.jsonl"
 MANIFEST_FILE = "manifest.json"
 MAX_LINE_BYTES = 16 * 1024 * 1024
+
+_ATTACHED = re.compile(r"[a-z][a-z-]*(?:/[A-Za-z0-9][A-Za-z0-9._-]*|\.[a-z]+)")
+"""A plain file, or one folder down: no path that could lead out of the bundle."""
 
 _RECORD_MEMBERS = {"seq", "kind", "scope", "labels", "recorded_at", "payload", "commitment", "previous", "link"}
 _RESULT_MEMBERS = {"scope", "key", "kind", "payload"}
@@ -140,6 +146,11 @@ def read_manifest(data: bytes) -> dict[str, Any]:
     return manifest
 
 
+def attachable(name: str) -> bool:
+    """Whether an attachment may be called so: lower-case `name.ext`, or `folder/name`, and none of the bundle's own."""
+    return bool(_ATTACHED.fullmatch(name)) and name not in {RECORDS_FILE, RESULTS_FILE, MANIFEST_FILE}
+
+
 def _well_formed(manifest: dict[str, Any]) -> bool:
     try:
         chain.ExternalHead.parse(canonical_bytes(manifest["head"]).decode())
@@ -149,6 +160,10 @@ def _well_formed(manifest: dict[str, Any]) -> bool:
             and (scopes is None or all(isinstance(scope, str) for scope in scopes))
             and set(manifest["files"]) == {RECORDS_FILE, RESULTS_FILE}
             and all(set(entry) == {"bytes", "sha256"} for entry in manifest["files"].values())
+            and all(
+                attachable(name) and set(entry) == {"bytes", "sha256"}
+                for name, entry in manifest.get("attachments", {}).items()
+            )
             and all(type(manifest["counts"][name]) is int for name in ("records", "results"))
             and all(
                 set(seal) == {"scope", "root", "leaf_count", "record_seq"}

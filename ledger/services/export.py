@@ -42,8 +42,11 @@ def export_bundle(
     text_key: bytes | None = None,
     using: str = DEFAULT_DB_ALIAS,
     progress: Callable[[int], None] | None = None,
+    attach: Callable[[Path], None] | None = None,
 ) -> dict[str, Any]:
     """Write records and results (of `scopes`, else all) to the new folder `path`; return its manifest.
+
+    `attach` may write more files into the folder, plain or one folder down; the manifest lists what it finds there.
 
     With `text_key` (at least 16 random bytes) the export is text-free: fields declared to bear text are replaced by
     digests keyed with it, and so are the payload digests that would let a short text be guessed. The folder appears
@@ -61,7 +64,7 @@ def export_bundle(
     partial = path.parent / f".{path.name}.partial-{secrets.token_hex(4)}"
     partial.mkdir()
     try:
-        manifest = _write(partial, scopes, text_key, using, progress)
+        manifest = _write(partial, scopes, text_key, using, progress, attach)
         os.rename(partial, path)
     except BaseException:
         shutil.rmtree(partial)
@@ -75,6 +78,7 @@ def _write(
     text_key: bytes | None,
     using: str,
     progress: Callable[[int], None] | None,
+    attach: Callable[[Path], None] | None,
 ) -> dict[str, Any]:
     head = stored.head_row(using)
     if head is not None and (head.problems or head.seq is None):
@@ -97,12 +101,29 @@ def _write(
         "seals": list(_seals(using, seq, scopes)),
         "limits": list(bundle.TEXT_FREE_LIMITS) if text_key is not None else [],
     }
+    if attach is not None:
+        attach(folder)
+        manifest["attachments"] = _attachments(folder)
     data = bundle.manifest_bytes(manifest)
     with (folder / bundle.MANIFEST_FILE).open("wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
     return bundle.read_manifest(data)
+
+
+def _attachments(folder: Path) -> dict[str, dict[str, Any]]:
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_dir() or name in {bundle.RECORDS_FILE, bundle.RESULTS_FILE}:
+            continue
+        if not bundle.attachable(name):
+            raise LedgerError(f"{name!r} is no name for an attachment: a plain file, or one folder down.")
+        with path.open("rb") as file:
+            sha = hashlib.file_digest(file, "sha256").hexdigest()
+        found[name] = {"bytes": path.stat().st_size, "sha256": sha}
+    return found
 
 
 def _seals(using: str, up_to: int, scopes: Sequence[str] | None) -> Iterator[dict[str, Any]]:

@@ -196,7 +196,7 @@ def test_empty_ledger_can_be_exported(db, tmp_path):
 def test_bad_places_and_keys_are_refused_and_nothing_is_left(filled, tmp_path):
     (tmp_path / "there").mkdir()
     for path, key, message in (
-        (tmp_path / "there", None, "exists"),
+        (tmp_path / "there", None, "already"),
         (tmp_path / "no" / "where", None, "no folder"),
         (tmp_path / "out", b"short", "at least 16"),
     ):
