@@ -29,7 +29,7 @@ def phrase_pattern(phrase: str) -> re.Pattern[str]:
 
 
 def find(content: bytes, phrase: str, hidden: Sequence[ByteSpan] = (), *, most: int = 1_000) -> list[ByteSpan]:
-    """Return the places of `phrase` in `content` (UTF-8) outside the merged, ordered ranges `hidden`, `most` at most."""
+    """Return up to `most` places of `phrase` in `content` (UTF-8), outside the merged, ordered ranges `hidden`."""
     pattern = phrase_pattern(phrase)
     found: list[ByteSpan] = []
     for left, right in _open(len(content), hidden):

@@ -59,8 +59,8 @@ def runs(
     """Return the runs of `content[start:end]`, in order, gapless; `cuts` are further places where a run ends.
 
     `base` is the byte of the source that `content` begins at, where it is a part; every position counts from the
-    source's first byte. `hidden` byte ranges are the reader's: their runs carry offsets and no text. All edges must lie on code points
-    (they do for stored marks and ranges); a run cut inside a character raises UnicodeDecodeError.
+    source's first byte. `hidden` byte ranges are the reader's: their runs carry offsets and no text. All edges must
+    lie on code points (they do for stored marks and ranges); a run cut inside a character raises UnicodeDecodeError.
     """
     stop = base + len(content) if end is None else end
     start = max(start, base)

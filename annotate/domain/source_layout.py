@@ -31,7 +31,41 @@ _CLAUSE_NUMBER = re.compile(r"(?:[-*+•#>]+\s+)?\d{1,3}(?:\.\d{1,3})*")
 _NOT_BLANK = re.compile(r"\S")
 #: Words before a full stop that end no sentence (in lower case, without the stop).
 _ABBREVIATIONS = frozenset(
-    ["approx", "art", "bzw", "ca", "cf", "ch", "co", "dr", "e.g", "eds", "etc", "fig", "i.e", "inc", "jr", "mr", "mrs", "ms", "nr", "no", "p", "para", "pp", "prof", "resp", "sec", "sect", "st", "u.a", "vgl", "vol", "vs", "z.b"]
+    [
+        "approx",
+        "art",
+        "bzw",
+        "ca",
+        "cf",
+        "ch",
+        "co",
+        "dr",
+        "e.g",
+        "eds",
+        "etc",
+        "fig",
+        "i.e",
+        "inc",
+        "jr",
+        "mr",
+        "mrs",
+        "ms",
+        "nr",
+        "no",
+        "p",
+        "para",
+        "pp",
+        "prof",
+        "resp",
+        "sec",
+        "sect",
+        "st",
+        "u.a",
+        "vgl",
+        "vol",
+        "vs",
+        "z.b",
+    ]
 )
 _LOOK_BACK = 24
 #: A block is cut at most this far before its full size, to end with a line or a word.
@@ -82,7 +116,7 @@ def lay_out(content: bytes, hidden: Sequence[ByteSpan] = ()) -> SourceLayout:
 
 
 def sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Yield `[start, end)` of the sentences of `text` in code points, without the blanks around them; linear in time."""
+    """Yield `[start, end)` of the sentences of `text` in code points, without blanks around them; linear in time."""
     begin = _begin(text, 0)
     for match in _BREAK.finditer(text):
         kind, first = match.lastgroup, match.start()
