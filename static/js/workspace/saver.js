@@ -7,7 +7,9 @@
 
 const SPACE = "cutline:unsent:";
 const RETRY_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000];
-export const tabId = crypto.randomUUID();
+// Not randomUUID: a site inside a house may be served without HTTPS, where browsers keep that back.
+const fresh = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+export const tabId = fresh();
 
 const cookie = (name) =>
   document.cookie.split("; ").find((part) => part.startsWith(`${name}=`))?.slice(name.length + 1) ?? "";
@@ -115,7 +117,7 @@ export class Saver {
 
   async #step() {
     if (!this.inflight) {
-      this.inflight = { key: crypto.randomUUID(), edits: this.pending };
+      this.inflight = { key: fresh(), edits: this.pending };
       this.pending = [];
       this.#keep();
     }
@@ -155,7 +157,7 @@ export class Saver {
       // One of several was refused and with it all: send them one by one, so that only that one is in the way.
       const [first, ...rest] = edits;
       this.pending = [...rest, ...this.pending];
-      this.inflight = { key: crypto.randomUUID(), edits: [first] };
+      this.inflight = { key: fresh(), edits: [first] };
       this.#keep();
       return true;
     } else {
