@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, path, re_path
 
-from evaluation.views import plans, question, release, release_record, result_files, results, sweeps
+from evaluation.views import next_experiment, plans, question, release, release_record, result_files, results, sweeps
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("studies/<slug:slug>/plans/", plans.plans, name="plans"),
@@ -18,6 +18,14 @@ urlpatterns: list[URLPattern | URLResolver] = [
         name="results-chart",
     ),
     path("sweeps/<int:pk>/questions/<str:question_id>/", question.sweep_question, name="sweep-question"),
+    path(
+        "sweeps/<int:pk>/questions/<str:question_id>/next/", next_experiment.next_experiment, name="sweep-question-next"
+    ),
+    path(
+        "sweeps/<int:pk>/questions/<str:question_id>/fixture.tar.gz",
+        next_experiment.fixture_file,
+        name="sweep-question-fixture",
+    ),
     path("sweeps/<int:pk>/release/", release.release, name="release"),
     path("sweeps/<int:pk>/release/record/", release_record.release_page, name="release-record"),
     path("sweeps/<int:pk>/release/record.pdf", release_record.release_pdf, name="release-pdf"),

@@ -39,6 +39,7 @@ from evaluation.services.write_plan import plan_value, write_plan
 from evaluation.views import plan_reading
 from evaluation.views.access import frame, page, plan_for
 from evaluation.views.downloads import attachment
+from evaluation.views.plan_drafts import drop_draft, kept_draft
 
 PRESETS = Path(__file__).resolve().parent.parent / "plans"
 PAGE_SIZE = 50
@@ -53,7 +54,11 @@ def plans(request: HttpRequest, slug: str) -> HttpResponse:
     study, actor = study_and_actor(request, slug, "plan.view")
     if request.method == "POST":
         return _write(request, study, actor)
-    return _list(request, study, actor, toml=_preset(request.GET.get("preset", "")))
+    if "preset" in request.GET:
+        drop_draft(request, study)
+        return _list(request, study, actor, toml=_preset(request.GET["preset"]))
+    toml, fixture_set = kept_draft(request, study)
+    return _list(request, study, actor, toml=toml, fixture_set=fixture_set)
 
 
 @require_http_methods(["GET", "POST"])
@@ -125,6 +130,7 @@ def _list(
     actor: Actor,
     *,
     toml: str = "",
+    fixture_set: str = "",
     problems: tuple[PlanProblem, ...] = (),
     status: int = 200,
 ) -> HttpResponse:
@@ -134,7 +140,7 @@ def _list(
         "page": Paginator(listed_plans(person, study), PAGE_SIZE).get_page(request.GET.get("page")),
         "may_write": allows(actor, "plan.write"),
         "fixture_sets": list(fixture_sets_visible_to(person, study)),
-        "chosen_set": request.POST.get("fixture_set", ""),
+        "chosen_set": request.POST.get("fixture_set", fixture_set),
         "presets": sorted(_presets()),
         "preset": request.GET.get("preset", ""),
         "toml": toml,
@@ -155,6 +161,7 @@ def _write(request: HttpRequest, study: Study, actor: Actor) -> HttpResponse:
         written = write_plan(asker(request), fixture_set=fixture_set, toml=toml)
     except PlanRefused as refusal:
         return _list(request, study, actor, toml=toml, problems=refusal.problems, status=422)
+    drop_draft(request, study)
     return redirect("plan", written.pk)
 
 

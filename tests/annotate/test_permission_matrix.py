@@ -138,6 +138,8 @@ ROWS = [
     page("results-segment", "segment", GET=READERS),
     page("results-chart", "chart", GET=READERS),
     page("sweep-question", "asked", GET=READERS),
+    page("sweep-question-next", "asked", GET=READERS, POST=LEAD, body={"proposal": "none"}),
+    page("sweep-question-fixture", "asked", GET=LEAD),
     page("release", "sealed", GET=READERS, POST=LEAD),
     page("release-record", "sealed", GET=READERS),
     page("release-pdf", "sealed", GET=READERS),
