@@ -42,6 +42,7 @@ def retrieval_payload(
     """Retrieval record: ranked chunks and scores to `recorded` ranks, and what later steps made of them.
 
     `scores` are in units of 1e-6: of each question the first one, then by how much every next one lies lower.
+    `ties_at_k` is `ties_at` of the plan's k.
     """
     depth, count = settings.record_depth, np.minimum(ranked.count, settings.record_depth)
     falls = np.diff(ranked.score, axis=1, prepend=0)
@@ -66,7 +67,7 @@ def retrieval_payload(
         "foreign": ranked.foreign.tolist(),
         "refused": staged.refused.tolist(),
         "fallbacks": staged.fallbacks.tolist(),
-        "tie_at_k": _straddles(ranked, settings.budget.top_k).tolist(),
+        "ties_at_k": ties_at(ranked, settings.budget.top_k),
         "failed": [[index, text] for index, text in enumerate(ranked.failed) if text],
         "hits": _flat(ranked.chunk, count),
         "scores": _flat(falls, count),
@@ -216,12 +217,19 @@ def _flat(values: IntArray, count: IntArray) -> list[int]:
     return flat
 
 
-def _straddles(ranked: Ranked, k: int) -> IntArray:
-    """1 where the ranks k and k + 1 share a score, so that the tie rule decides who is in."""
+def ties_at(ranked: Ranked, k: int) -> list[list[int]]:
+    """(question, first rank, last rank) of every group of equal scores that holds the ranks k and k + 1.
+
+    The tie rule alone decides who of the group is among the first k. The last rank is at most the list's depth.
+    """
     if k >= ranked.score.shape[1]:
-        return np.zeros(ranked.count.size, dtype=np.int64)
-    tied: BoolArray = (ranked.count > k) & (ranked.score[:, k - 1] == ranked.score[:, k])
-    return tied.astype(np.int64)
+        return []
+    rows = np.flatnonzero((ranked.count > k) & (ranked.score[:, k - 1] == ranked.score[:, k]))
+    inside = np.arange(ranked.score.shape[1]) < ranked.count[rows, None]
+    equal: BoolArray = inside & (ranked.score[rows] == ranked.score[rows, k, None])
+    first = np.argmax(equal, axis=1) + 1
+    groups: list[list[int]] = np.stack((rows, first, first + np.count_nonzero(equal, axis=1) - 1), axis=1).tolist()
+    return groups
 
 
 def _citation(prepared: PreparedCorpus, citation: Citation, verdict: str) -> list[int | str]:

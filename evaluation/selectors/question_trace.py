@@ -210,7 +210,7 @@ def _arm(
         candidates=retrieval["candidates"][at],
         denied=retrieval["denied"][at],
         outdated=retrieval["outdated"][at],
-        tie_at_k=bool(retrieval["tie_at_k"][at]),
+        tie_at_k=any(question_at == at for question_at, _, _ in retrieval["ties_at_k"]),
         packed=packed,
         refused=recorded_refusals(retrieval, shown, at),
         complete=outcome.complete,

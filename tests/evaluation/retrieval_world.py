@@ -6,11 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from evaluation.domain.bm25 import BlockScores, Bm25, query_terms
 from evaluation.domain.hits import Hits, Ranked
 from evaluation.domain.index_build import build_index
 from evaluation.domain.pipeline import ArmSettings, IndexBuild, PreparedCorpus
+from evaluation.domain.retrieval.lexical import Bm25Retriever
 from evaluation.domain.segmenters.token_window import TokenWindow
 from evaluation.domain.stage_protocols import Queries, ReaderMask
+from evaluation.domain.tokens import IntArray
 from tests.evaluation.engine_world import corpus, document
 
 
@@ -37,6 +40,22 @@ def queries(texts: Sequence[str], masks: Sequence[ReaderMask], group: Sequence[i
     of = np.array(group if group is not None else [0] * n, dtype=np.int64)
     ids = tuple(f"q{i}" for i in range(n))
     return Queries(tuple(texts), of, tuple(masks), (("staff",),) * n, ("2026-06-01",) * n, ("en",) * n, ids)
+
+
+def bm25_scores(
+    prepared: PreparedCorpus, build: IndexBuild, texts: Sequence[str], model: Bm25 | None = None
+) -> IntArray:
+    """Quantised scores of every chunk, shape (questions, chunks)."""
+    terms = query_terms(texts, prepared.analyser, prepared.words)
+    return BlockScores(model or Bm25(), prepared.words, build.words, terms)(slice(0, len(texts)))
+
+
+def bm25_ranks(
+    prepared: PreparedCorpus, build: IndexBuild, texts: Sequence[str], depth: int, model: Bm25 | None = None
+) -> Ranked:
+    """The first `depth` chunks of each question, for a reader who may use every chunk."""
+    asked = queries(texts, [everything(len(build.chunks))])
+    return Bm25Retriever(model or Bm25()).index(prepared, build).search(asked, depth)
 
 
 def listed(found: Ranked, question: int = 0) -> list[int]:

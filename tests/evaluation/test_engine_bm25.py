@@ -9,11 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluation.domain.analysis import Analyser, AnalyserError
-from evaluation.domain.bm25 import QUANTUM, Bm25, Bm25ConfigError, query_terms, rank, score, straddles
+from evaluation.domain.bm25 import QUANTUM, Bm25, Bm25ConfigError
+from evaluation.domain.hits import Ranked
 from evaluation.domain.index_build import build_index, prepare_corpus
+from evaluation.domain.payloads import ties_at
 from evaluation.domain.pipeline import ArmSettings, IndexBuild, PreparedCorpus
 from evaluation.domain.segmenters.token_window import TokenWindow
 from tests.evaluation.engine_world import byte_tokenizer, corpus, demo_documents, document
+from tests.evaluation.retrieval_world import bm25_ranks, bm25_scores, listed
 
 QUESTIONS = [
     "How long may a deposit be kept after an item has been returned?",
@@ -57,17 +60,16 @@ def test_ranks_equal_an_index_rebuilt_with_bm25s(demo: PreparedCorpus, window: T
     model = Bm25(1.5, 0.75)
     lengths = [len(terms) for terms in chunk_terms(demo, build)]
     assert build.words.length.tolist() == lengths
-    found = score(model, demo.words, build.words, query_terms(QUESTIONS, demo.analyser, demo.words))
+    scores, found = bm25_scores(demo, build, QUESTIONS, model), bm25_ranks(demo, build, QUESTIONS, 50, model)
     reference = bm25s.BM25(method="lucene", k1=model.k1, b=model.b, dtype="float64")
     reference.index(chunk_terms(demo, build), show_progress=False)
-    for text, (chunks, scores) in zip(QUESTIONS, found, strict=True):
+    for q, text in enumerate(QUESTIONS):
         terms = demo.analyser.terms(text)
         wanted = np.asarray(reference.get_scores(terms)) if terms else np.zeros(len(build.chunks))
-        mine = np.zeros(len(build.chunks))
-        mine[chunks] = scores / QUANTUM
-        np.testing.assert_allclose(mine, wanted, rtol=1e-5, atol=1e-6)
-        order, values = rank(chunks, scores, 50)
-        again = np.argsort(-wanted, kind="stable")[: order.size]
+        np.testing.assert_allclose(scores[q] / QUANTUM, wanted, rtol=1e-5, atol=1e-6)
+        order, values = listed(found, q), found.score[q, : found.count[q]]
+        assert len(order) == min(50, np.count_nonzero(scores[q]))
+        again = np.argsort(-wanted, kind="stable")[: len(order)]
         # A swap is allowed only between scores that agree within the tolerance.
         np.testing.assert_allclose(wanted[order], wanted[again], rtol=1e-5, atol=1e-6)
         assert np.all(values > 0)
@@ -91,64 +93,52 @@ def test_fragments_at_cuts_score_like_the_chunk_texts_they_are_in(
     if not terms or not any(chunk_terms(prepared, build)):
         return
     model = Bm25(1.2, 0.4)
-    ((chunks, scores),) = score(
-        model, prepared.words, build.words, query_terms([query], prepared.analyser, prepared.words)
-    )
-    mine = np.zeros(len(build.chunks))
-    mine[chunks] = scores / QUANTUM
-    np.testing.assert_allclose(mine, rebuilt(prepared, build, model, query), rtol=1e-5, atol=1e-6)
+    (scores,) = bm25_scores(prepared, build, [query], model)
+    np.testing.assert_allclose(scores / QUANTUM, rebuilt(prepared, build, model, query), rtol=1e-5, atol=1e-6)
 
 
 def test_scores_do_not_depend_on_the_other_questions_of_a_block(demo: PreparedCorpus) -> None:
     build = build_index(demo, ArmSettings("a", TokenWindow(64, 16)), 11)
-    together = score(Bm25(), demo.words, build.words, query_terms(QUESTIONS, demo.analyser, demo.words))
-    for text, (chunks, scores) in zip(QUESTIONS, together, strict=True):
-        ((alone, values),) = score(Bm25(), demo.words, build.words, query_terms([text], demo.analyser, demo.words))
-        assert dict(zip(chunks.tolist(), scores.tolist(), strict=True)) == dict(
-            zip(alone.tolist(), values.tolist(), strict=True)
-        )
+    together = bm25_scores(demo, build, QUESTIONS)
+    for text, scores in zip(QUESTIONS, together, strict=True):
+        assert np.array_equal(bm25_scores(demo, build, [text])[0], scores)
 
 
 def test_question_of_unknown_words_only_gets_no_hit(demo: PreparedCorpus) -> None:
     build = build_index(demo, ArmSettings("a", TokenWindow(64)), 1)
-    for chunks, scores in score(
-        Bm25(), demo.words, build.words, query_terms(["qqqneverseen", "?!"], demo.analyser, demo.words)
-    ):
-        assert chunks.size == 0
-        assert scores.size == 0
+    found = bm25_ranks(demo, build, ["qqqneverseen", "?!"], 50)
+    assert (found.count.tolist(), found.candidates.tolist(), found.failed) == ([0, 0], [0, 0], ("", ""))
 
 
 def test_equal_scores_are_ordered_by_source_then_start_and_a_tie_at_k_is_seen() -> None:
     same = "alpha beta. " * 6
     prepared = corpus(document("b", same + "end b"), document("a", same + "end a"))
     build = build_index(prepared, ArmSettings("a", TokenWindow(4)), 4)
-    ((chunks, scores),) = score(
-        Bm25(), prepared.words, build.words, query_terms(["alpha"], prepared.analyser, prepared.words)
-    )
-    order, values = rank(chunks, scores, 4)
-    assert len(set(values.tolist())) == 1
-    assert order.tolist() == sorted(order.tolist())
-    names = [prepared.documents[i].document_id for i in build.chunks.document[order]]
+    found = bm25_ranks(prepared, build, ["alpha"], 10**6)
+    order, values = listed(found), found.score[0, : found.count[0]].tolist()
+    tied = values.count(values[0])
+    assert tied > 4
+    assert order[:tied] == sorted(order[:tied])
+    names = [prepared.documents[i].document_id for i in build.chunks.document[order[:tied]]]
     assert names == sorted(names)
     assert set(names) == {"a", "b"}
-    everything = rank(chunks, scores, 10**6)
-    assert straddles(everything[1], 4)
-    assert not straddles(everything[1], everything[1].size)
+    assert ties_at(found, 4) == [[0, 1, tied]]
+    assert ties_at(found, tied) == ties_at(found, len(order)) == ties_at(found, 10**7) == []
 
 
-def test_depth_larger_than_the_corpus_gives_all_candidates() -> None:
-    chunks, scores = np.array([0, 1, 2]), np.array([5, 9, 5])
-    assert [x.tolist() for x in rank(chunks, scores, 99)] == [[1, 0, 2], [9, 5, 5]]
-    assert [x.tolist() for x in rank(chunks, scores, 2)] == [[1, 0], [9, 5]]
-
-
-@given(st.lists(st.integers(1, 5), max_size=60), st.integers(1, 70))
-def test_partial_ranking_equals_a_full_sort(scores: list[int], depth: int) -> None:
-    chunks = np.arange(len(scores), dtype=np.int64)[::-1] * 3
-    values = np.array(scores, dtype=np.int64)
-    full = sorted(zip((-values).tolist(), chunks.tolist(), strict=True))[:depth]
-    order, ranked = rank(chunks, values, depth)
-    assert [(-s, c) for s, c in zip(ranked.tolist(), order.tolist(), strict=True)] == full
+@given(st.lists(st.lists(st.integers(1, 4), max_size=12), min_size=1, max_size=5), st.integers(1, 14))
+def test_tie_across_k_is_named_with_its_first_and_last_rank(rows: list[list[int]], k: int) -> None:
+    falling = [sorted(row, reverse=True) for row in rows]
+    width = max(map(len, falling))
+    score = np.array([row + [0] * (width - len(row)) for row in falling], dtype=np.int64).reshape(len(rows), width)
+    count = np.array([len(row) for row in falling])
+    nothing = np.zeros(len(rows), dtype=np.int64)
+    ranked = Ranked(score, score, count, count, nothing, nothing, nothing, ("",) * len(rows))
+    assert ties_at(ranked, k) == [
+        [q, row.index(row[k]) + 1, len(row) - row[::-1].index(row[k])]
+        for q, row in enumerate(falling)
+        if k < len(row) and row[k - 1] == row[k]
+    ]
 
 
 def test_analyser_keeps_marks_with_their_letters_and_drops_stop_words() -> None:

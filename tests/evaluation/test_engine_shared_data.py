@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from evaluation.domain.analysis import Analyser
-from evaluation.domain.bm25 import QUANTUM, Bm25, query_terms, rank, score
+from evaluation.domain.bm25 import QUANTUM
 from evaluation.domain.cell import build_index, prepare_corpus, run_block
 from evaluation.domain.frozen import Document, FrozenQuestion, Interval, SupportSpan
 from evaluation.domain.outcomes import STAGES, Stage
@@ -27,6 +27,7 @@ from evaluation.domain.plan_words import Counting
 from evaluation.domain.segmenters.token_window import TokenWindow
 from evaluation.plugins.tokenizers import load_tokenizer
 from tests.evaluation.engine_world import document, question, settings
+from tests.evaluation.retrieval_world import bm25_ranks, bm25_scores, listed
 
 pytestmark = pytest.mark.shared_data
 
@@ -106,14 +107,12 @@ def test_ranks_on_real_text_equal_a_rebuilt_index(public: Public, window: tuple[
     reference = bm25s.BM25(method="lucene", k1=1.5, b=0.75, dtype="float64")
     reference.index(terms, show_progress=False)
     texts = [one.text for one in public.questions[::8]]
-    found = score(Bm25(), prepared.words, build.words, query_terms(texts, prepared.analyser, prepared.words))
-    for text, (candidates, scores) in zip(texts, found, strict=True):
+    scores, found = bm25_scores(prepared, build, texts), bm25_ranks(prepared, build, texts, 20)
+    for q, text in enumerate(texts):
         wanted = np.asarray(reference.get_scores(prepared.analyser.terms(text)))
-        mine = np.zeros(len(chunks))
-        mine[candidates] = scores / QUANTUM
-        np.testing.assert_allclose(mine, wanted, rtol=1e-5, atol=1e-6)
-        order, _ = rank(candidates, scores, 20)
-        again = np.lexsort((np.arange(wanted.size), -np.rint(wanted * QUANTUM)))[: order.size]
+        np.testing.assert_allclose(scores[q] / QUANTUM, wanted, rtol=1e-5, atol=1e-6)
+        order = listed(found, q)
+        again = np.lexsort((np.arange(wanted.size), -np.rint(wanted * QUANTUM)))[: len(order)]
         np.testing.assert_allclose(wanted[order], wanted[again], rtol=1e-5)
 
 
