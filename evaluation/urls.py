@@ -2,10 +2,21 @@
 
 from django.urls import URLPattern, URLResolver, path, re_path
 
-from evaluation.views import next_experiment, plans, question, release, release_record, result_files, results, sweeps
+from evaluation.views import (
+    next_experiment,
+    plans,
+    question,
+    release,
+    release_record,
+    releases,
+    result_files,
+    results,
+    sweeps,
+)
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("studies/<slug:slug>/plans/", plans.plans, name="plans"),
+    path("studies/<slug:slug>/releases/", releases.releases, name="releases"),
     path("plans/<int:pk>/", plans.plan, name="plan"),
     path("plans/<int:pk>/plan.toml", plans.plan_toml, name="plan-toml"),
     path("sweeps/<int:pk>/", sweeps.sweep, name="sweep"),

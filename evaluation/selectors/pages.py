@@ -162,6 +162,8 @@ def stale_reasons(sweep: Sweep) -> list[str]:
     reasons = []
     if added := len(now - frozen):
         reasons.append(f"{added} source version{'s' * (added > 1)} came after the fixture set was frozen.")
+    corrected = fixture_set.successors.order_by("pk").values_list("name", flat=True)
+    reasons += [f"The fixture set was corrected: its successor is {name}." for name in corrected]
     manifest = ledger_results(scopes=[sweep.scope], kinds=[MANIFEST]).first()
     if manifest is not None:
         made_with = manifest.value["tokenizer"]

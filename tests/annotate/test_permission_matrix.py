@@ -140,6 +140,7 @@ ROWS = [
     page("sweep-question", "asked", GET=READERS),
     page("sweep-question-next", "asked", GET=READERS, POST=LEAD, body={"proposal": "none"}),
     page("sweep-question-fixture", "asked", GET=LEAD),
+    page("releases", "study", GET=READERS),
     page("release", "sealed", GET=READERS, POST=LEAD),
     page("release-record", "sealed", GET=READERS),
     page("release-pdf", "sealed", GET=READERS),

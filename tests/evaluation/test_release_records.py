@@ -106,7 +106,7 @@ class TestRecord(TestCase):
 
     def test_queries_of_the_record_do_not_grow_with_the_questions_behind_it(self) -> None:
         record_of(self.lead, self.sweep)
-        with self.assertNumQueries(7):
+        with self.assertNumQueries(8):
             record_of(self.lead, self.sweep)
 
 
