@@ -110,6 +110,14 @@ class Unit:
     lineage: tuple[int, ...]
 
 
+def stage_order(moment: RecoveryMoment, *, expands: bool) -> tuple[Stage, ...]:
+    """Return the stages in the order a pipeline runs them: what is widened before reranking is checked before it."""
+    if not expands or moment is RecoveryMoment.AFTER_RERANKING:
+        return STAGES
+    early = (Stage.CHUNKED, Stage.CANDIDATES, Stage.EXPANDED, Stage.AUTHORISED, Stage.RERANKED)
+    return (*early, Stage.DEDUPLICATED, Stage.PACKED)
+
+
 @dataclass(frozen=True)
 class Policies:
     """The replaceable steps of a pipeline; None is the identity, recorded as "none"."""
@@ -122,11 +130,8 @@ class Policies:
 
     @property
     def order(self) -> tuple[Stage, ...]:
-        """The stages in the order this pipeline runs them: what is widened before reranking is checked before it."""
-        if self.expansion is None or self.moment is RecoveryMoment.AFTER_RERANKING:
-            return STAGES
-        early = (Stage.CHUNKED, Stage.CANDIDATES, Stage.EXPANDED, Stage.AUTHORISED, Stage.RERANKED)
-        return (*early, Stage.DEDUPLICATED, Stage.PACKED)
+        """The stages in the order this pipeline runs them."""
+        return stage_order(self.moment, expands=self.expansion is not None)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from typing import Any
 from evaluation.domain.boundary import recorded_chunks, recorded_cuts
 from evaluation.domain.frozen import Document, FrozenQuestion
 from evaluation.domain.outcome_payload import columns_from_payload
-from evaluation.domain.outcomes import QuestionOutcome, Stage
-from evaluation.domain.pipeline import Unit
+from evaluation.domain.outcomes import STAGES, QuestionOutcome, Stage
+from evaluation.domain.pipeline import Unit, stage_order
+from evaluation.domain.plan_words import RecoveryPolicy
 from evaluation.domain.recorded import (
     RecordedChunks,
     RecordedHit,
@@ -69,16 +70,18 @@ class Answer:
 class ArmTrace:
     """What one arm did with the question. `missing` says why there is nothing to show (not computed, failed).
 
-    `cuts` are interior cuts in bytes per document; `refused` maps ranks to reasons; `parts` are the prompt as (bytes,
-    document, start, end), document −1 for what stands between the units; `matches` says whether that reconstruction has
-    the recorded digest. Without a generator none was made or recorded: `prompt_digest` is "" and the parts show
-    what one would hold. `outcome` is the sealed one; `chunks` are [start, end) in bytes per document.
+    `order` is that in which this arm runs the stages; `cuts` are interior cuts in bytes per document; `refused` maps
+    ranks to reasons; `parts` are the prompt as (bytes, document, start, end), document −1 for what stands between the
+    units; `matches` says whether that reconstruction has the recorded digest. Without a generator none was made or
+    recorded: `prompt_digest` is "" and the parts show what one would hold. `outcome` is the sealed one; `chunks` are
+    [start, end) in bytes per document.
     """
 
     name: str
     role: str
     phase: int
     missing: str = ""
+    order: tuple[Stage, ...] = STAGES
     cuts: tuple[tuple[int, ...], ...] = ()
     hits: tuple[RecordedHit, ...] = ()
     candidates: int = 0
@@ -188,14 +191,18 @@ def _arm(
     records: Mapping[str, Any],
 ) -> ArmTrace:
     """Read one arm; `at` is the question's place in its block."""
-    role = str(world.plan.arm(name).role)
+    arm = world.plan.arm(name)
+    role, recovery = str(arm.role), world.plan.recovery_of(arm)
+    order = stage_order(recovery.moment, expands=recovery.policy is not RecoveryPolicy.NONE)
     boundary, retrieval, budget = records[BOUNDARY], records[RETRIEVAL], records[BUDGET]
     if boundary is None or retrieval is None or budget is None or records[OUTCOME] is None:
         failure = records[FAILURE]
-        return ArmTrace(name, role, phase, f"The run failed: {failure['label']}" if failure else "Not computed yet")
+        return ArmTrace(
+            name, role, phase, f"The run failed: {failure['label']}" if failure else "Not computed yet", order
+        )
     outcome = _outcome(records[OUTCOME], view, at)
     if outcome.failed and not retrieval["count"][at]:
-        return ArmTrace(name, role, phase, f"The run failed: {outcome.failed}")
+        return ArmTrace(name, role, phase, f"The run failed: {outcome.failed}", order)
     chunks, shown = RecordedChunks(boundary), budget_view(budget, view)
     packed = recorded_units(chunks, retrieval, shown, at)
     parts = _prompt(world, question, packed)
@@ -205,6 +212,7 @@ def _arm(
         name,
         role,
         phase,
+        order=order,
         cuts=tuple(tuple(recorded_cuts(one).tolist()) for one in boundary["documents"]),
         hits=recorded_hits(chunks, retrieval, at),
         candidates=retrieval["candidates"][at],

@@ -5,21 +5,21 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from annotate.views.respond import respond
 from evaluation.domain.coverage import overlaps
-from evaluation.domain.outcomes import STAGES, AnswerClass, Stage
-from evaluation.models import Sweep
+from evaluation.domain.diagnosis import diagnose
+from evaluation.domain.outcomes import AnswerClass, Stage, View
+from evaluation.domain.plan_words import Factor
+from evaluation.domain.run_measures import SCORE_UNIT
 from evaluation.selectors.question_trace import ArmTrace, QuestionTrace, question_trace
-from evaluation.services.results import sweep_results
 from evaluation.services.write_plan import plan_value
 from evaluation.views.access import page, sweep_for, sweep_frame
-from evaluation.views.result_tables import OVERALL, Report
+from evaluation.views.question_walk import phase_asked, walk_of
 from evaluation.views.source_drawing import Reader, drawn_documents
 from evaluation.views.wording import ANSWERS, CITATIONS, FATES, words
 from evaluation.views.wording import STAGES as STAGE_WORDS
@@ -39,24 +39,28 @@ class HitRow:
     support: str
 
 
-@require_GET
+@require_safe
 @page
 def sweep_question(request: HttpRequest, pk: int, question_id: str) -> HttpResponse:
-    """Show a question at `?phase=` in `?view=`, the evidence of `?arm=` drawn; `?whole=` draws a document whole."""
+    """Show a question at `?phase=` (or the phase number `?at=` of a slider) in `?view=` and `?repeat=`, the evidence of
+    `?arm=` drawn; `?whole=` draws a document whole. Filters of the list of questions say which one is next."""
     sweep, actor = sweep_for(request, pk, "results.view")
     plan = plan_value(sweep.plan)
-    candidate = request.GET.get("candidate", plan.decision.candidate)
+    asked = request.GET
+    candidate = asked.get("candidate", plan.decision.candidate)
     arms = (plan.baseline.name, candidate)
     if candidate not in {arm.name for arm in plan.candidates}:
         raise Http404(f"the plan has no candidate {candidate}")
     try:
-        trace = question_trace(sweep, question_id, arms, request.GET.get("phase", ""), request.GET.get("view", ""))
+        repeat = _number(asked.get("repeat", "0"))
+        trace = question_trace(sweep, question_id, arms, phase_asked(plan, asked), asked.get("view", ""), repeat)
     except LookupError as missing:
         raise Http404(str(missing)) from missing
-    shown = next((arm for arm in trace.arms if arm.name == request.GET.get("arm", candidate)), trace.arms[-1])
+    shown = next((arm for arm in trace.arms if arm.name == asked.get("arm", candidate)), trace.arms[-1])
     reader = Reader(trace.documents, actor.clearance)
-    whole = {int(one) for one in request.GET.getlist("whole") if one.isdecimal() and len(one) < 6}
-    link = _Link(sweep, trace, shown.name, candidate)
+    whole = {int(one) for one in asked.getlist("whole") if one.isdecimal() and len(one) < 6}
+    walk = walk_of(request, sweep, actor, trace, shown.name, candidate)
+    link = walk.link
     readable = _support_readable(trace, reader)
     context: dict[str, Any] = {
         **sweep_frame(actor, sweep, ("Results", reverse("results", args=[sweep.pk])), (trace.question.question_id, "")),
@@ -66,11 +70,15 @@ def sweep_question(request: HttpRequest, pk: int, question_id: str) -> HttpRespo
         "readable": readable,
         "trace": trace,
         "shown": shown,
-        "phases": _phases(sweep, trace, link, candidate),
-        "previous": link.step(-1),
-        "next": link.step(1),
+        "walk": walk,
+        "htmx": bool(getattr(request, "htmx", None)),
+        "phases": walk.phases,
         "position": trace.labels.index(trace.label) + 1 if trace.labels else 0,
         "views": [{"text": one, "url": link(view=one), "current": one == trace.view} for one in trace.views],
+        "repeats": [
+            {"text": str(one + 1), "url": link(repeat=str(one)), "current": one == trace.repeat}
+            for one in range(trace.repeats)
+        ],
         "evidence_of": [
             {"text": f"{words(arm.role)}: {arm.name}", "url": link(arm=arm.name), "current": arm.name == shown.name}
             for arm in trace.arms
@@ -78,42 +86,17 @@ def sweep_question(request: HttpRequest, pk: int, question_id: str) -> HttpRespo
         "documents": [(one, link(whole=str(one.index))) for one in drawn_documents(trace, shown, reader, whole)],
         "arms": [_arm(arm, trace, reader) for arm in trace.arms],
         "stages": _stages(trace),
+        "oracle": ANSWERS[trace.oracle.answer_class] if trace.oracle and not trace.oracle.failed else "",
         "verdict_words": {str(one): ANSWERS[one] for one in AnswerClass},
     }
-    return respond(request, "evaluation/question.html", context)
+    return respond(request, "evaluation/question.html", context, partial="walk")
 
 
-class _Link:
-    """Links to this page with one thing changed."""
-
-    def __init__(self, sweep: Sweep, trace: QuestionTrace, arm: str, candidate: str) -> None:
-        self._url = reverse("sweep-question", args=[sweep.pk, trace.question.question_id])
-        self._trace = trace
-        self._now = {"phase": trace.label, "view": trace.view, "arm": arm, "candidate": candidate}
-
-    def __call__(self, **changed: str) -> str:
-        return f"{self._url}?{urlencode({**self._now, **changed})}"
-
-    def step(self, by: int) -> str:
-        """Return the link to the next or previous phase, "" beyond the ends."""
-        labels = self._trace.labels
-        at = labels.index(self._trace.label) + by if labels else -1
-        return self(phase=labels[at]) if 0 <= at < len(labels) else ""
-
-
-def _phases(sweep: Sweep, trace: QuestionTrace, link: _Link, candidate: str) -> list[dict[str, Any]]:
-    """Return the phases with what became of the question there; without a sealed report only their links."""
-    fates: dict[str, str] = {}
-    if sweep.state == Sweep.State.SEALED:
-        report = Report(sweep_results(sweep), candidate)
-        place = report.place(trace.view, str(trace.question.sample))
-        for name, found in report.fates(place, OVERALL):
-            if name == trace.question.question_id:
-                fates = dict(zip(report.labels, found, strict=True))
-    return [
-        {"label": label, "url": link(phase=label), "current": label == trace.label, "fate": fates.get(label, "")}
-        for label in trace.labels
-    ]
+def _number(text: str) -> int:
+    """Return a small number of an address; raises LookupError for anything else."""
+    if not (text.isdecimal() and len(text) < 6):
+        raise LookupError(f"{text!r} is no number")
+    return int(text)
 
 
 def _support_readable(trace: QuestionTrace, reader: Reader) -> bool:
@@ -127,8 +110,12 @@ def _support_readable(trace: QuestionTrace, reader: Reader) -> bool:
 
 
 def _stages(trace: QuestionTrace) -> list[tuple[str, list[str]]]:
-    """Return per stage, for each arm, whether support was complete after it."""
-    return [(STAGE_WORDS[stage], [_stage(arm, stage) for arm in trace.arms]) for stage in STAGES]
+    """Return per step of the pipelines, for each arm, whether support was complete after it; where the arms run their
+    stages in another order, a step is named by the stage of each."""
+    return [
+        (" / ".join(dict.fromkeys(STAGE_WORDS[stage] for stage in step)), list(map(_stage, trace.arms, step)))
+        for step in zip(*(arm.order for arm in trace.arms), strict=True)
+    ]
 
 
 def _stage(arm: ArmTrace, stage: Stage) -> str:
@@ -148,6 +135,9 @@ def _arm(arm: ArmTrace, trace: QuestionTrace, reader: Reader) -> dict[str, Any]:
     answer = arm.answer
     found |= {
         "fate": _fate(arm, trace),
+        "diagnoses": _diagnoses(arm, trace),
+        "measures": _measures(arm, trace),
+        "chunks": _chunks_of_support(arm, trace),
         "hits": _hits(arm, trace, reader),
         "refused_beyond": max(len(arm.refused or {}) - sum(hit.rank in (arm.refused or {}) for hit in arm.hits), 0),
         "readable": readable,
@@ -193,6 +183,64 @@ def _fate(arm: ArmTrace, trace: QuestionTrace) -> dict[str, str]:
     if arm.complete and arm.complete[Stage.PACKED]:
         return {"words": FATES["complete"], "tone": "accept"}
     return {"words": FATES[arm.lost_after or "never-complete"], "tone": "reject"}
+
+
+def _diagnoses(arm: ArmTrace, trace: QuestionTrace) -> list[dict[str, str]]:
+    """Return why the question is lost here, as far as the records say, and the experiment each reason asks for."""
+    if arm.outcome is None:
+        return []
+    kind, _, value = trace.view.partition(":")
+    k = int(value) if kind == View.TOP_K else 0
+    found = diagnose(trace.question, arm.outcome, oracle=trace.oracle, tie_at_k=arm.tie_at_k, k=k)
+    return [
+        {
+            "name": words(one.trouble),
+            "because": one.because,
+            "experiment": one.experiment.words,
+            "factor": "" if one.experiment.factor is Factor.NONE else words(one.experiment.factor).lower(),
+        }
+        for one in found
+    ]
+
+
+def _measures(arm: ArmTrace, trace: QuestionTrace) -> list[tuple[str, str]]:
+    """Return the counts of the sealed outcome that a reader of this question asks about."""
+    one = arm.outcome
+    if one is None:
+        return []
+    rows = [("Source tokens", f"{one.unique_tokens:,} unique, {one.repeated_tokens:,} repeated")]
+    if one.needed_bytes:
+        rows += [
+            ("Best set in the prompt", f"{one.covered_bytes:,} of {one.needed_bytes:,} bytes"),
+            (
+                "Its spans",
+                f"{one.covered_spans} of {one.needed_spans} whole, {one.spans_at_threshold} to the plan's threshold",
+            ),
+        ]
+    if one.shown_bytes:
+        rows.append(("Evidence precision", f"{one.relevant_bytes:,} of {one.shown_bytes:,} bytes in the prompt"))
+    if one.compared_pairs:
+        rows.append(("Duplicate pairs", f"{one.duplicate_pairs} of {one.compared_pairs}"))
+    if not trace.question.answerable:
+        rows.append(("Best score", f"{one.top_score / SCORE_UNIT:.6f}, without evidence to find"))
+    return rows
+
+
+def _chunks_of_support(arm: ArmTrace, trace: QuestionTrace) -> list[tuple[str, str]]:
+    """Return, per span of the sets, the chunks of the build that hold some of it: offsets only."""
+    by_digest = {one.digest: index for index, one in enumerate(trace.documents)}
+    rows = []
+    for letter, one in zip("ABCDEFGH", trace.question.support_sets, strict=False):
+        for span in one:
+            where = span.interval
+            index = by_digest[where.version]
+            chunks = arm.chunks[index] if arm.chunks else ()
+            held = [(at, end) for at, end in chunks if at < where.end and where.start < end]
+            said = ", ".join(
+                f"{at}–{end}{' (whole)' if at <= where.start and where.end <= end else ''}" for at, end in held
+            )
+            rows.append((f"{letter} {span.label} {where.start}–{where.end}", said or "no chunk"))
+    return rows
 
 
 def _hits(arm: ArmTrace, trace: QuestionTrace, reader: Reader) -> list[HitRow]:

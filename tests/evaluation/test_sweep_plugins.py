@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 
 from annotate.domain.errors import BadInput
+from annotate.domain.vocabulary import Role
 from annotate.permissions import OPERATOR
+from evaluation.domain.outcomes import STAGES
 from evaluation.domain.sweep_limits import Prices
 from evaluation.models import Attempt, Cell, Plan, Sweep
+from evaluation.selectors.question_trace import question_trace
 from evaluation.services.estimate_plan import estimate_text
 from evaluation.services.outcome_table import table_of_results
 from evaluation.services.results import sweep_results
@@ -20,6 +26,7 @@ from evaluation.services.work import drain
 from ledger.models import Result
 from tests.evaluation.retrieval_server import Reply, serving
 from tests.evaluation.sweeps import THINGS, _text, locked, plan_toml, small_study, started
+from tests.factories import make_member
 
 pytestmark = pytest.mark.django_db
 PLAIN = 'segmenter = "token-window"\ncapacity = 40\noverlap = 0\nfactor = "overlap"\n'
@@ -191,3 +198,22 @@ def test_endpoint_that_is_not_allowed_is_refused_before_the_lock() -> None:
     with pytest.raises(BadInput, match="cannot"):
         locked(small_study(), policy_arm("retrieval", table))
     assert Plan.objects.get().locked_at is None
+
+
+def test_question_shows_its_stages_in_the_order_each_arm_runs_them(client: Client) -> None:
+    section, table = POLICIES["neighbours"]
+    sweep = sealed(policy_arm(section, table))
+    trace = question_trace(sweep, "how-long-looms", ["overlap", "plain"])
+    assert [arm.order for arm in trace.arms] == [STAGES, (*STAGES[:2], *STAGES[3:5], STAGES[2], *STAGES[5:])]
+    client.force_login(make_member(sweep.plan.study, Role.LEAD))
+    page = client.get(reverse("sweep-question", args=[sweep.pk, "how-long-looms"])).content.decode()
+    steps = re.findall(r'<tr><th scope="row">([^<]+)</th>', page[page.index("Support after each stage") :])
+    assert steps[:7] == [
+        "Chunks exist",
+        "Ranked candidates",
+        "Reranked / Expanded",
+        "Expanded / Authorised",
+        "Authorised / Reranked",
+        "Duplicates merged",
+        "Packed in the prompt",
+    ]
