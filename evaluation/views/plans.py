@@ -40,6 +40,7 @@ from evaluation.views import plan_reading
 from evaluation.views.access import frame, page, plan_for
 from evaluation.views.downloads import attachment
 from evaluation.views.plan_drafts import drop_draft, kept_draft
+from evaluation.views.power_help import power_help
 
 PRESETS = Path(__file__).resolve().parent.parent / "plans"
 PAGE_SIZE = 50
@@ -217,6 +218,7 @@ def _show(
         "estimate": plan_reading.estimate_rows(estimate) if estimate else None,
         "limit_problem": limit_problem,
         "limits": {name: (request.POST or request.GET).get(name, "") for name in NAMES},
+        "power": power_help(value, found.fixture_set, request.GET),
         "toml": toml or found.toml,
         "problems": problems,
         "toml_url": reverse("plan-toml", args=[found.pk]),

@@ -94,7 +94,10 @@ class TestRecord(TestCase):
         self.client.force_login(self.lead)
         page = self.client.get(reverse("release-record", args=[self.sweep.pk]))
         assert page.status_code == 200
-        assert "Uncertainty rule" in page.content.decode()
+        shown = page.content.decode()
+        for wanted in ("Uncertainty rule", "manage.py sweep short-overlap.toml", "verify_ledger", self.sweep.root):
+            assert wanted in shown
+        assert "{{" not in shown
         first, second = (self.client.get(reverse("release-pdf", args=[self.sweep.pk])) for _ in range(2))
         assert first.content == second.content
         assert first.content.startswith(b"%PDF-")
