@@ -3,9 +3,11 @@
 from django.urls import URLPattern, URLResolver, path, re_path
 
 from evaluation.views import (
+    measures,
     next_experiment,
     plans,
     question,
+    question_list,
     release,
     release_record,
     releases,
@@ -21,12 +23,21 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("plans/<int:pk>/plan.toml", plans.plan_toml, name="plan-toml"),
     path("sweeps/<int:pk>/", sweeps.sweep, name="sweep"),
     path("sweeps/<int:pk>/results/", results.results, name="results"),
-    path("sweeps/<int:pk>/results.csv", result_files.table_file, name="results-table"),
+    path("sweeps/<int:pk>/results.csv", result_files.differences_file, {"kind": "csv"}, name="results-table"),
+    path("sweeps/<int:pk>/results.parquet", result_files.differences_file, {"kind": "parquet"}, name="results-parquet"),
+    path("sweeps/<int:pk>/measures/", measures.measures, name="results-measures"),
     path("sweeps/<int:pk>/results/<slug:segment>/", results.segment, name="results-segment"),
     re_path(
-        r"^sweeps/(?P<pk>[0-9]{1,18})/results/(?P<segment>[-a-z0-9]+)/support-by-phase\.(?P<kind>svg|csv)$",
+        r"^sweeps/(?P<pk>[0-9]{1,18})/charts/(?P<name>[-a-z]+)\.(?P<kind>svg|csv)$",
         result_files.chart_file,
         name="results-chart",
+    ),
+    re_path(r"^sweeps/(?P<pk>[0-9]{1,18})/charts/(?P<name>[-a-z]+)/$", result_files.drawing, name="results-drawing"),
+    path("sweeps/<int:pk>/questions/", question_list.questions, name="sweep-questions"),
+    re_path(
+        r"^sweeps/(?P<pk>[0-9]{1,18})/questions\.(?P<kind>csv|parquet)$",
+        result_files.questions_file,
+        name="sweep-questions-file",
     ),
     path("sweeps/<int:pk>/questions/<str:question_id>/", question.sweep_question, name="sweep-question"),
     path(

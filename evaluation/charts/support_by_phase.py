@@ -1,4 +1,4 @@
-"""Complete support against the shared phase label, one line per arm."""
+"""Complete support against the shared phase label, one line per arm, with the interval of each phase."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-WIDTH, HEIGHT = 660, 240
-#: Stroke, dash and mark of the arms in the plan's order, so that they differ without colour. Colours are the page's.
-COLOURS = ("var(--arm-baseline)", "var(--arm-candidate)", "var(--set-b)", "var(--set-c)", "var(--set-d)")
-DASHES = ([1, 0], [6, 3], [2, 2], [8, 2, 2, 2], [4, 4])
-SHAPES = ("circle", "square", "diamond", "triangle-up", "cross")
+from evaluation.charts.look import COLOURS, DASHES, SHAPES, WIDTH, cycled, to_svg
+
+HEIGHT = 240
+#: How far apart arms stand at one phase, as a share of the way to the next.
+APART = 0.12
 
 
 @dataclass(frozen=True)
 class PhasePoint:
-    """One arm at one label. `value` is None where the figure is undefined: the line then has a gap, never a zero."""
+    """One arm at one label. `value` is None where the figure is undefined: the line then has a gap, never a zero.
+
+    `lower` and `upper` are its interval, None where there is none.
+    """
 
     arm: str
     label: str
@@ -24,6 +27,8 @@ class PhasePoint:
     denominator: int
     value: float | None
     why: str = ""
+    lower: float | None = None
+    upper: float | None = None
 
 
 def draw(points: Sequence[PhasePoint], arms: Sequence[str], heading: str = "") -> str:
@@ -33,7 +38,8 @@ def draw(points: Sequence[PhasePoint], arms: Sequence[str], heading: str = "") -
     equal charts are drawn once per process.
     """
     rows = [
-        {"arm": point.arm, "phase": point.label, "support": point.value, "n": point.denominator} for point in points
+        {"arm": one.arm, "phase": one.label, "support": one.value, "lower": one.lower, "upper": one.upper}
+        for one in points
     ]
     return _draw(json.dumps(rows), tuple(arms), heading)
 
@@ -42,67 +48,41 @@ def draw(points: Sequence[PhasePoint], arms: Sequence[str], heading: str = "") -
 def _draw(rows: str, arms: tuple[str, ...], heading: str) -> str:
     # Late on purpose: a page without a chart, a command and a forked worker must not pay for (or hang in) them.
     import altair as alt
-    import vl_convert
 
     data = json.loads(rows)
     phases = list(dict.fromkeys(row["phase"] for row in data))
-    some = [arms[index % len(arms)] for index in range(len(arms))]
-    series = {
-        "color": alt.Color(
-            "arm:N",
-            sort=None,
-            scale=alt.Scale(domain=some, range=[COLOURS[index % len(COLOURS)] for index in range(len(some))]),
-            legend=alt.Legend(
-                title=None, orient="top", symbolSize=90, symbolStrokeWidth=0, columnPadding=32, labelLimit=320
-            ),
-        ),
-        "shape": alt.Shape(
-            "arm:N",
-            sort=None,
-            scale=alt.Scale(domain=some, range=[SHAPES[index % len(SHAPES)] for index in range(len(some))]),
-        ),
-    }
+
+    def scale(choices: tuple[object, ...]) -> alt.Scale:
+        return alt.Scale(domain=list(arms), range=cycled(choices, len(arms)))
+
+    legend = alt.Legend(title=None, orient="top", symbolSize=90, symbolStrokeWidth=0, columnPadding=32, labelLimit=320)
+    colour = alt.Color("arm:N", sort=None, scale=scale(COLOURS), legend=legend)
+    # The arms stand beside each other at a phase, or one interval would hide the other: places are numbers, named by
+    # the axis.
+    aside = {arm: (number - (len(arms) - 1) / 2) * APART for number, arm in enumerate(arms)}
+    for row in data:
+        row["place"] = phases.index(row["phase"]) + aside[row["arm"]]
+    axis = alt.Axis(
+        values=list(range(len(phases))), labelExpr=f"{json.dumps(phases)}[datum.value]", labelAngle=0, grid=False
+    )
+    span = alt.Scale(domain=[-0.5, max(len(phases) - 0.5, 0.5)], nice=False)
     base = alt.Chart(alt.Data(values=data), width=WIDTH, height=HEIGHT).encode(
-        x=alt.X("phase:O", sort=phases, title="First cut, as a share of the stride", axis=alt.Axis(labelAngle=0)),
-        y=alt.Y(
-            "support:Q",
-            title="Complete support",
-            scale=alt.Scale(domain=[0, 1]),
-            axis=alt.Axis(values=[0, 0.25, 0.5, 0.75, 1], format=".2f"),
-        ),
+        x=alt.X("place:Q", title="First cut, as a share of the stride", axis=axis, scale=span)
     )
-    lines = base.mark_line(strokeWidth=2).encode(
-        color=series["color"],
-        strokeDash=alt.StrokeDash(
-            "arm:N",
-            sort=None,
-            scale=alt.Scale(domain=some, range=[DASHES[index % len(DASHES)] for index in range(len(some))]),
-            legend=None,
-        ),
+    ends = base.transform_filter("datum.lower != null && datum.upper != null")
+    intervals = ends.mark_rule(strokeWidth=1.5, opacity=0.7).encode(y="lower:Q", y2="upper:Q", color=colour)
+    y = alt.Y(
+        "support:Q",
+        title="Complete support",
+        scale=alt.Scale(domain=[0, 1]),
+        axis=alt.Axis(values=[0, 0.25, 0.5, 0.75, 1], format=".2f"),
     )
-    marks = base.mark_point(size=56, filled=True, opacity=1).encode(color=series["color"], shape=series["shape"])
-    chart = (lines + marks).configure(**_look(alt))
-    if heading:
-        chart = chart.properties(title=alt.Title(heading, anchor="start", color="var(--ink)", fontSize=13))
-    return str(vl_convert.vegalite_to_svg(chart.to_dict()))
-
-
-def _look(alt: object) -> dict[str, object]:
-    """Return the part of altair's configuration that is about looks."""
-    axis = {
-        "labelColor": "var(--ink-soft)",
-        "titleColor": "var(--ink-soft)",
-        "gridColor": "var(--hairline)",
-        "domainColor": "var(--hairline)",
-        "tickColor": "var(--hairline)",
-        "labelFontSize": 12,
-        "titleFontSize": 12,
-        "titleFontWeight": "normal",
-    }
-    return {
-        "background": "transparent",
-        "axis": axis,
-        "axisX": {**axis, "grid": False},
-        "legend": {"labelColor": "var(--ink)", "labelFontSize": 12},
-        "view": {"stroke": None},
-    }
+    lines = base.mark_line(strokeWidth=1.5).encode(
+        y=y,
+        color=colour,
+        strokeDash=alt.StrokeDash("arm:N", sort=None, scale=scale(DASHES), legend=None),
+    )
+    marks = base.mark_point(size=56, filled=True, opacity=1).encode(
+        y=y, color=colour, shape=alt.Shape("arm:N", sort=None, scale=scale(SHAPES))
+    )
+    return to_svg(intervals + lines + marks, heading)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import transaction
@@ -26,6 +26,9 @@ from ledger.domain.canonical import digest
 #: Changes whenever the same outcomes would give another report; reports kept under an older form are computed anew.
 FORM = 4
 
+#: What most look-ups in a report name.
+PLACE = frozenset({"view", "sample", "segment"})
+
 
 @dataclass(frozen=True)
 class SweepResults:
@@ -35,6 +38,9 @@ class SweepResults:
     """
 
     data: dict[str, Any]
+    _by_place: dict[str, dict[tuple[str, ...], list[dict[str, Any]]]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def rows(self, part: str, **equal: Any) -> Iterator[dict[str, Any]]:
         """Yield the rows of `part` (such as "figures", "arms_by_view", "pairs", "interactions", "frontier", "targeted")
@@ -42,9 +48,21 @@ class SweepResults:
 
         Raises KeyError for an unknown part.
         """
-        for row in self.data[part]:
+        for row in self._candidates(part, equal):
             if all(row[name] == value for name, value in equal.items()):
                 yield row
+
+    def _candidates(self, part: str, equal: dict[str, Any]) -> list[dict[str, Any]]:
+        """Return the rows at a place where one is asked for: a page asks hundreds of times, over ten thousand rows."""
+        rows: list[dict[str, Any]] = self.data[part]
+        if not equal.keys() >= PLACE or not rows or not rows[0].keys() >= PLACE:
+            return rows
+        if part not in self._by_place:
+            by_place: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+            for row in rows:
+                by_place.setdefault(tuple(row[name] for name in sorted(PLACE)), []).append(row)
+            self._by_place[part] = by_place
+        return self._by_place[part].get(tuple(equal[name] for name in sorted(PLACE)), [])
 
     def row(self, part: str, **equal: Any) -> dict[str, Any]:
         """Return the only row of `part` with these members; raises LookupError for none or several."""

@@ -1,17 +1,29 @@
-"""Results as files: a chart as SVG, its numbers as CSV, and every difference with its signature as CSV."""
+"""Results as files: a chart as SVG or its numbers, every difference with its signature, and questions as filtered."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.views.decorators.http import require_GET
+from django.urls import reverse
+from django.views.decorators.http import require_safe
 
+from annotate.domain.agreement_report import Line
+from annotate.permissions import Actor, require
+from annotate.selectors.agreement import agreement_of
+from annotate.views.respond import respond
+from annotate.views.study_nav import asker
 from evaluation.charts import svg
-from evaluation.charts.support_by_phase import draw
-from evaluation.views.access import page, sweep_for
-from evaluation.views.downloads import attachment, csv_file
-from evaluation.views.result_tables import finding
+from evaluation.models import Sweep
+from evaluation.selectors.pages import question_texts
+from evaluation.services.write_plan import plan_value
+from evaluation.views.access import page, sweep_for, sweep_frame
+from evaluation.views.chart_parts import Asked
+from evaluation.views.downloads import attachment, csv_file, table_file
+from evaluation.views.question_list import listed_questions
+from evaluation.views.question_rows import QuestionRow
+from evaluation.views.result_charts import chart_of, figure_of, title_of
+from evaluation.views.result_tables import OVERALL
 from evaluation.views.results import report_for, view_for
 from evaluation.views.wording import words
 
@@ -19,38 +31,83 @@ HEADER = (
     *("baseline", "candidate", "view", "sample", "segment", "metric", "difference", "lower", "upper", "status"),
     *("reason", "questions", "clusters", "method", "confidence", "sidedness", "replicates", "seed", "gained", "lost"),
 )
+QUESTION_HEADER = (
+    *("question", "text", "segment", "sample", "view", "language", "sources", "restricted sources", "formats"),
+    *("evidence bytes", "phases", "whole under baseline", "whole under candidate", "changes", "stages"),
+)
 
 
-@require_GET
+@require_safe
 @page
-def chart_file(request: HttpRequest, pk: int, segment: str, kind: str) -> HttpResponse:
-    """Download a segment's chart of support by phase as SVG (colours resolved) or its numbers as CSV."""
-    sweep, _ = sweep_for(request, pk, "results.view")
+def chart_file(request: HttpRequest, pk: int, name: str, kind: str) -> HttpResponse:
+    """Download a chart as SVG (colours resolved, the finding inside) or its numbers as CSV."""
+    sweep, actor = sweep_for(request, pk, "results.view")
+    asked = _asked(request, sweep, actor, name)
+    chart, place = chart_of(name, asked), asked.place
+    about = "" if name == "agreement" else f"-{asked.segment}-{place.sample}-{place.view}"
+    file = f"sweep-{sweep.pk}-{name}{about}"
+    if kind == "svg":
+        title = title_of(name, asked, chart)
+        drawn = chart.draw(f"{words(asked.segment)}: {title}" if about else title)
+        return attachment(svg.resolved(drawn).encode(), f"{file}.svg", "image/svg+xml")
+    return csv_file(f"{file}.csv", chart.columns, chart.numbers)
+
+
+@require_safe
+@page
+def drawing(request: HttpRequest, pk: int, name: str) -> HttpResponse:
+    """Show one chart on a page of its own; htmx, which fills the charts of the other pages, gets the drawing alone."""
+    sweep, actor = sweep_for(request, pk, "results.view")
+    asked = _asked(request, sweep, actor, name)
+    chart = figure_of(sweep.pk, asked, name, drawn=True)
+    trail = (("Results", reverse("results", args=[sweep.pk])), (words(name), ""))
+    context = {**sweep_frame(actor, sweep, *trail), "chart": chart, "segment": words(asked.segment)}
+    return respond(request, "evaluation/chart.html", context, partial="drawing")
+
+
+def _asked(request: HttpRequest, sweep: Sweep, actor: Actor, name: str) -> Asked:
     report = report_for(request, sweep)
-    sample = request.GET.get("sample", report.samples[0])
+    sample, segment = request.GET.get("sample", report.samples[0]), request.GET.get("segment", OVERALL)
     if segment not in report.segments or sample not in report.samples:
         raise Http404("no such segment or sample")
     place = report.place(view_for(request, report)["key"], sample)
-    points = [report.points(place, segment, arm) for arm in report.arms]
-    name = f"sweep-{sweep.pk}-{segment}-{sample}-{place.view}"
-    if kind == "svg":
-        heading = f"{words(segment)}, {sample}: {finding(*points)}"
-        drawn = draw([*points[0], *points[1]], report.arms, heading)
-        return attachment(svg.resolved(drawn).encode(), f"{name}.svg", "image/svg+xml")
-    rows = [[one.arm, one.label, one.numerator, one.denominator, one.value, one.why] for arm in points for one in arm]
-    return csv_file(f"{name}.csv", ["arm", "phase", "numerator", "denominator", "value", "status"], rows)
+    lines: tuple[Line, ...] = ()
+    if name == "agreement":
+        require(actor, "agreement.view")
+        lines = agreement_of(asker(request), sweep.plan.study)
+    return Asked(report, plan_value(sweep.plan), place, segment, lines)
 
 
-@require_GET
+@require_safe
 @page
-def table_file(request: HttpRequest, pk: int) -> HttpResponse:
-    """Download the differences of every view, sample, segment and metric as CSV, with their signatures."""
+def differences_file(request: HttpRequest, pk: int, kind: str) -> HttpResponse:
+    """Download the differences of every view, sample, segment and metric, with their signatures."""
     sweep, _ = sweep_for(request, pk, "results.view")
     report = report_for(request, sweep)
-    return csv_file(f"sweep-{sweep.pk}-differences.csv", HEADER, (_csv_row(row) for row in report.data["pairs"]))
+    return table_file(kind, f"sweep-{sweep.pk}-differences", HEADER, [_row(row) for row in report.data["pairs"]])
 
 
-def _csv_row(row: dict[str, Any]) -> list[object]:
+@require_safe
+@page
+def questions_file(request: HttpRequest, pk: int, kind: str) -> HttpResponse:
+    """Download the questions that the filters of the address leave, as the page lists them."""
+    sweep, actor = sweep_for(request, pk, "results.view")
+    found = listed_questions(request, sweep, actor)
+    texts = question_texts(asker(request), sweep.plan.study, [row.key for row in found.rows])
+    header = (*QUESTION_HEADER, *(f"phase {label}" for label in found.report.labels))
+    rows = [_question(row, texts.get(row.key), found.view["key"]) for row in found.rows]
+    return table_file(kind, f"sweep-{sweep.pk}-questions", header, rows)
+
+
+def _question(row: QuestionRow, text: str | None, view: str) -> list[object]:
+    return [
+        *(row.key, text, row.segment, row.sample, view, row.language, " ".join(row.sources), row.hidden),
+        *(" ".join(row.formats), row.evidence_bytes, row.counted, *row.whole),
+        *(" ".join(sorted(row.changes)), " ".join(row.stages), *(fate or None for fate in row.fates)),
+    ]
+
+
+def _row(row: dict[str, Any]) -> list[object]:
     mean, made = row["mean"], row["mean"]["signature"]
     whole = row.get("cells", [None])[0]
     return [

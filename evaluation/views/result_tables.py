@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evaluation.charts.support_by_phase import PhasePoint
 from evaluation.domain.outcomes import Stage
 from evaluation.domain.plan_words import MetricName
 from evaluation.services.results import SweepResults
-from evaluation.views.wording import FATES, count_of, interval, interval_note, share, signature, signed, words
+from evaluation.views.wording import (
+    FATES,
+    count_of,
+    counted_in,
+    interval,
+    interval_note,
+    share,
+    signature,
+    signed,
+    words,
+)
 
 SUPPORT = str(MetricName.COMPLETE_SUPPORT)
 PACKED = str(Stage.PACKED)
@@ -19,6 +29,10 @@ SAMPLE_WORDS = {
     "representative": "Representative questions",
     "enriched": "Enriched questions: added because a condition matters; never pooled with the others",
 }
+
+
+type Loss = tuple[str, list[str], list[tuple[str, ...]], list[int]]
+"""(fate in words, "count of total" per arm, questions per arm, count per arm)"""
 
 
 @dataclass(frozen=True)
@@ -33,11 +47,13 @@ class Place:
 
 @dataclass(frozen=True)
 class ArmCell:
-    """A figure of one arm: `value` as a share, `counts` the numbers behind it, `note` what limits it."""
+    """A figure of one arm: `value` as a share, `counts` the numbers behind it, `note` what limits it; `beside` is the
+    figure over feasible questions only, where it differs."""
 
     value: str
     counts: str
     note: str = ""
+    beside: str = ""
 
 
 @dataclass(frozen=True)
@@ -49,6 +65,7 @@ class Difference:
     signature: str
     note: str
     undefined: str = ""
+    counted_in: str = ""
 
 
 @dataclass(frozen=True)
@@ -110,7 +127,7 @@ class Report:
             segment,
             "All segments together" if segment == OVERALL else words(segment),
             counted,
-            (self._average(arms[0], points[0]), self._average(arms[1], points[1])),
+            (self._headline(place, arms[0], points[0]), self._headline(place, arms[1], points[1])),
             (self._worst(arms[0], points[0]), self._worst(arms[1], points[1])),
             difference(pair["mean"]),
             tuple(whole["gained"]),
@@ -130,10 +147,38 @@ class Report:
             metric=metric,
             stage=PACKED,
         )
+        bounds = self._bounds(place, segment, arm) if metric == SUPPORT else {}
         return [
-            PhasePoint(arm, row["label"], row["numerator"], row["denominator"], row["value"], row["reason"])
+            PhasePoint(
+                arm,
+                row["label"],
+                row["numerator"],
+                row["denominator"],
+                row["value"],
+                row["reason"],
+                *bounds.get(row["label"], (None, None)),
+            )
             for row in rows
         ]
+
+    def _bounds(self, place: Place, segment: str, arm: str) -> dict[str, tuple[float | None, float | None]]:
+        """Return the interval at each label; none outside the primary view, where phases are not resampled."""
+        at = {"view": place.view, "sample": place.sample, "segment": segment}
+        return {
+            label: (one["lower"], one["upper"])
+            for row in self.results.rows("arm_phases", arm=arm, **at)
+            for one in row["phases"]
+            for label in one["labels"]
+        }
+
+    def phase_signature(self, place: Place, segment: str) -> str:
+        """Return how the intervals of the phases were made, "" where there are none."""
+        at = {"view": place.view, "sample": place.sample, "segment": segment}
+        for row in self.results.rows("arm_phases", arm=place.candidate, **at):
+            for one in row["phases"]:
+                if one["lower"] is not None:
+                    return signature(one)
+        return ""
 
     def distinct(self, points: Sequence[PhasePoint]) -> list[PhasePoint]:
         """Return the points of distinct phases: labels that fell on one first cut are one phase."""
@@ -143,8 +188,8 @@ class Report:
             first.setdefault(cuts[point.label], point)
         return list(first.values())
 
-    def losses(self, place: Place, segment: str = OVERALL) -> list[tuple[str, list[str], list[tuple[str, ...]]]]:
-        """Return (fate, count per arm, questions per arm) over all shared phases and repeats, fates in stage order."""
+    def losses(self, place: Place, segment: str = OVERALL) -> list[Loss]:
+        """Return what became of the runs over all shared phases and repeats, fates in stage order."""
         by_arm: list[dict[str, list[str]]] = []
         for arm in (place.baseline, place.candidate):
             found: dict[str, list[str]] = {}
@@ -160,9 +205,25 @@ class Report:
                 FATES[fate],
                 [f"{len(found.get(fate, []))} of {total}" for found, total in zip(by_arm, totals, strict=True)],
                 [tuple(dict.fromkeys(found.get(fate, []))) for found in by_arm],
+                [len(found.get(fate, [])) for found in by_arm],
             )
             for fate in order
         ]
+
+    def stages(self, place: Place, arm: str) -> dict[str, list[str]]:
+        """Return the questions of each fate ("complete", a stage of loss, …) under an arm at any shared phase."""
+        at = {"view": place.view, "sample": place.sample, "segment": OVERALL, "metric": "usage"}
+        found: dict[str, list[str]] = {}
+        for row in self.results.rows("figures", arm=arm, **at):
+            for fate, names in row["losses"].items():
+                found.setdefault(fate, []).extend(names)
+        return found
+
+    def changed(self, place: Place) -> dict[str, list[str]]:
+        """Return the questions complete in every phase under one arm alone: lost and gained everywhere."""
+        at = {"view": place.view, "sample": place.sample, "segment": OVERALL, "metric": SUPPORT}
+        whole = self.results.row("pairs", candidate=place.candidate, **at)["cells"][0]
+        return {"lost-everywhere": whole["lost"], "gained-everywhere": whole["gained"]}
 
     def metrics(self, place: Place, segment: str = OVERALL) -> list[tuple[str, ArmCell, ArmCell, Difference | None]]:
         """Return every other metric of the plan: both arms' averages over phases, and the paired difference if any."""
@@ -215,17 +276,6 @@ class Report:
         sums["coverage"] = share(sum(known) / len(known)) if known else "undefined: no run"
         return sums
 
-    def usage(self, place: Place, segment: str = OVERALL) -> list[tuple[str, str, str]]:
-        """Return what completed runs consumed per arm: (name, baseline, candidate)."""
-        sums = [self._usage(place, segment, arm) for arm in (place.baseline, place.candidate)]
-        rows = (
-            ("Evidence tokens a run", "evidence_tokens", "runs"),
-            ("Repeated source tokens a run", "repeated_tokens", "runs"),
-            ("Prompt tokens a run", "prompt_tokens", "runs"),
-            ("Duplicate pairs among packed units", "duplicate_pairs", "compared_pairs"),
-        )
-        return [(name, *(_ratio(one[top], one[below]) for one in sums)) for name, top, below in rows]  # type: ignore[misc]
-
     def fates(self, place: Place, segment: str) -> list[tuple[str, list[str]]]:
         """Return, per question, its fate at each shared label: both, gained, lost, neither, or "" where uncounted."""
         at = {"view": place.view, "sample": place.sample, "segment": segment, "metric": SUPPORT}
@@ -233,12 +283,6 @@ class Report:
         by_label = [{name: fate for fate in FOUR for name in cell[fate]} for cell in cells]
         names = sorted({name for one in by_label for name in one})
         return [(name, [one.get(name, "") for one in by_label]) for name in names]
-
-    def _usage(self, place: Place, segment: str, arm: str) -> dict[str, int]:
-        at = {"view": place.view, "sample": place.sample, "segment": segment, "metric": "usage"}
-        rows = list(self.results.rows("figures", arm=arm, **at))
-        names = ("runs", "evidence_tokens", "repeated_tokens", "prompt_tokens", "duplicate_pairs", "compared_pairs")
-        return {name: sum(row[name] for row in rows) for name in names}
 
     def _metric_cell(self, place: Place, arm: str, at: Mapping[str, Any]) -> ArmCell:
         row = self.results.row("arms_by_view", arm=arm, **at)
@@ -249,6 +293,13 @@ class Report:
             return ArmCell(share(row["value"]), f"{row['numerator']} of {row['denominator']} questions", note)
         points = self.points(place, at["segment"], arm, at["metric"])
         return self._average(row, points)
+
+    def _headline(self, place: Place, row: Mapping[str, Any], points: Sequence[PhasePoint]) -> ArmCell:
+        cell = self._average(row, points)
+        feasible = self.sensitivity(place, row["segment"], row["arm"])["feasible_only"]
+        known = self.distinct(points)
+        every = count_of(sum(one.numerator for one in known), sum(one.denominator for one in known))
+        return cell if feasible == every else replace(cell, beside=f"feasible only {feasible}")
 
     def _average(self, row: Mapping[str, Any], points: Sequence[PhasePoint]) -> ArmCell:
         if row["mean"] is None:
@@ -272,8 +323,10 @@ FOUR = ("both", "gained", "lost", "neither")
 def difference(cells: Mapping[str, Any]) -> Difference:
     """Return a paired estimate for a page."""
     if cells["value"] is None:
-        return Difference("undefined", "", signature(cells), "", cells["reason"] or "no value")
-    return Difference(signed(cells["value"]), interval(cells), signature(cells), interval_note(cells))
+        return Difference("undefined", "", signature(cells), "", cells["reason"] or "no value", counted_in(cells))
+    return Difference(
+        signed(cells["value"]), interval(cells), signature(cells), interval_note(cells), counted_in=counted_in(cells)
+    )
 
 
 def level(cells: Mapping[str, Any]) -> Difference:
@@ -314,10 +367,3 @@ def phase_table(
 
 def _why(points: Sequence[PhasePoint]) -> str:
     return next((one.why for one in points if one.why), "no phase was run")
-
-
-def _ratio(top: int, below: int) -> str:
-    if not below:
-        return "undefined: nothing to compare"
-    value = top / below
-    return f"{value:.2f} ({top:,} of {below:,})" if value < 1 else f"{value:,.0f} ({top:,} in {below:,})"

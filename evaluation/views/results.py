@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from annotate.views.respond import respond
 from annotate.views.study_nav import asker
-from evaluation.charts import svg
-from evaluation.charts.support_by_phase import PhasePoint, draw
+from evaluation.charts.support_by_phase import PhasePoint
 from evaluation.domain.decision import Decision
 from evaluation.domain.gates import GateOutcome
 from evaluation.models import Sweep
@@ -23,6 +21,9 @@ from evaluation.selectors.pages import decision_for, question_texts, release_of
 from evaluation.services.results import sweep_results
 from evaluation.services.write_plan import plan_value
 from evaluation.views.access import page, sweep_for, sweep_frame
+from evaluation.views.chart_parts import Asked
+from evaluation.views.measure_tables import measure_rows
+from evaluation.views.result_charts import figure_of
 from evaluation.views.result_tables import (
     OVERALL,
     SAMPLE_WORDS,
@@ -30,26 +31,10 @@ from evaluation.views.result_tables import (
     Place,
     Report,
     difference,
-    finding,
     level,
     phase_table,
 )
-from evaluation.views.wording import count_of, said, share, words
-
-
-@dataclass(frozen=True)
-class ChartFigure:
-    """A chart as a page shows it: drawing, title, the same numbers as a table, and the two files."""
-
-    heading: str
-    ident: str
-    view_box: str
-    pieces: tuple[svg.Piece, ...]
-    arms: tuple[str, str]
-    rows: tuple[tuple[str, str, str], ...]
-    signature: str
-    svg_url: str
-    csv_url: str
+from evaluation.views.wording import count_of, made_by, said, share, words
 
 
 def _deciding(decision: Decision) -> dict[str, Any]:
@@ -63,7 +48,7 @@ def _deciding(decision: Decision) -> dict[str, Any]:
     }
 
 
-@require_GET
+@require_safe
 @page
 def results(request: HttpRequest, pk: int) -> HttpResponse:
     """Show the disposition, then every segment: the fixed budget first, top-k apart, the two samples apart."""
@@ -77,6 +62,8 @@ def results(request: HttpRequest, pk: int) -> HttpResponse:
     blocks = [_block(report, view) for view in sorted(report.data["views"], key=lambda one: not one["primary"])]
     gained, lost = _changed(report, primary["key"])
     texts = question_texts(asker(request), sweep.plan.study, {name for _, name in (*gained, *lost)})
+    plan = plan_value(sweep.plan)
+    asked = [Asked(report, plan, report.place(primary["key"], sample)) for sample in report.samples]
     context = {
         **sweep_frame(actor, sweep, ("Results", "")),
         "decision": decision,
@@ -89,22 +76,28 @@ def results(request: HttpRequest, pk: int) -> HttpResponse:
         "budgets": [one for one in blocks if one["view"]["view"] == "budget"],
         "top_k": [one for one in blocks if one["view"]["view"] != "budget"],
         "charts": [
-            _chart(sweep, report, report.place(primary["key"], sample), OVERALL, words(sample))
-            for sample in report.samples
+            (name, title, [figure_of(sweep.pk, one, name) for one in asked])
+            for name, title in (
+                ("differences", "Paired differences by segment"),
+                ("support-by-phase", "Support by phase"),
+                ("questions-by-phase", "Questions, phase by phase"),
+                ("losses", "Where support was lost"),
+                ("frontier", "Support against cost"),
+            )
         ],
-        "losses": [(words(one), report.losses(report.place(primary["key"], one))) for one in report.samples],
-        "metrics": [(words(one), report.metrics(report.place(primary["key"], one))) for one in report.samples],
-        "usage": [(words(one), report.usage(report.place(primary["key"], one))) for one in report.samples],
-        "oracle": [(words(one), report.oracle(one)) for one in report.samples],
-        "targeted": report.targeted(primary["key"]),
         "gained": [(name, texts.get(name, ""), words(sample)) for sample, name in gained],
         "lost": [(name, texts.get(name, ""), words(sample)) for sample, name in lost],
-        "table_url": with_query(reverse("results-table", args=[sweep.pk]), candidate=report.candidate),
+        "measures_url": with_query(reverse("results-measures", args=[sweep.pk]), candidate=report.candidate),
+        "questions_url": with_query(reverse("sweep-questions", args=[sweep.pk]), candidate=report.candidate),
+        "files": [
+            (words(kind), with_query(reverse(f"results-{name}", args=[sweep.pk]), candidate=report.candidate))
+            for kind, name in (("CSV", "table"), ("Parquet", "parquet"))
+        ],
     }
     return respond(request, "evaluation/results.html", context)
 
 
-@require_GET
+@require_safe
 @page
 def segment(request: HttpRequest, pk: int, segment: str) -> HttpResponse:
     """Show one segment: every phase, average, worst phase, paired difference, and its questions phase by phase."""
@@ -180,10 +173,17 @@ def _block(report: Report, view: dict[str, Any]) -> dict[str, Any]:
             "words": SAMPLE_WORDS[sample],
             "label": f"{view_title(view)}, {sample} sample",
             "rows": report.segment_rows(report.place(view["key"], sample)),
+            "signature": _made(report, report.place(view["key"], sample)),
         }
         for sample in report.samples
     ]
     return {"view": view, "title": view_title(view), "tables": tables}
+
+
+def _made(report: Report, place: Place) -> str:
+    """Return what the intervals of a table have in common."""
+    at = {"view": place.view, "sample": place.sample, "metric": SUPPORT, "segment": OVERALL}
+    return made_by(report.results.row("pairs", candidate=place.candidate, **at)["mean"])
 
 
 def _changed(report: Report, view: str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
@@ -210,6 +210,10 @@ def _segment_block(sweep: Sweep, report: Report, place: Place, segment: str) -> 
             for label, before, after in phase_table(*points)
         ],
         "worst": difference(pair["worst"]),
+        "own_worst": difference(pair["question_worst"]),
+        "interactions": [
+            (one["p_value"], one) for one in report.results.rows("interactions", candidate=place.candidate, **at)
+        ],
         "stability": [
             {
                 "arm": row["arm"],
@@ -222,12 +226,20 @@ def _segment_block(sweep: Sweep, report: Report, place: Place, segment: str) -> 
                 "distinct": row["distinct_phases"],
                 "null": row["null"],
                 "interval": level(row["interval"]),
+                "worst_interval": level(row["worst_interval"]),
+                "own_worst": level(row["question_worst_interval"]),
+                "fragile_interval": level(row["fragile_interval"]),
+                "flips": level(row["repeat_flips"]),
             }
             for row in arms
         ],
         "metrics": report.metrics(place, segment),
         "losses": report.losses(place, segment),
-        "chart": _chart(sweep, report, place, segment, words(place.sample)),
+        "charts": [
+            figure_of(sweep.pk, Asked(report, plan_value(sweep.plan), place, segment), name)
+            for name in ("support-by-phase", "questions-by-phase", "losses")
+        ],
+        "measures": measure_rows(report, place, segment),
         "questions": _question_rows(report, place, segment, arms, pair["cells"][0]),
     }
 
@@ -260,24 +272,6 @@ def _counts(point: PhasePoint) -> str:
 
 def _counted(row: dict[str, Any]) -> int:
     return len(row["always"]) + len(row["never"]) + len(row["fragile"])
-
-
-def _chart(sweep: Sweep, report: Report, place: Place, segment: str, sample: str) -> ChartFigure:
-    points = [report.points(place, segment, arm) for arm in report.arms]
-    asked = {"view": place.view, "sample": place.sample, "candidate": place.candidate}
-    drawn = draw([*points[0], *points[1]], report.arms)
-    n = points[0][0].denominator if points[0] else 0
-    return ChartFigure(
-        f"{sample}: {finding(*points)}",
-        f"chart-{place.sample}",
-        svg.view_box(drawn),
-        svg.pieces(drawn),
-        report.arms,
-        tuple((label, _counts(before), _counts(after)) for label, before, after in phase_table(*points)),
-        f"n = {n} answerable questions at each of {len(report.labels)} shared phases; observed shares, no interval",
-        with_query(reverse("results-chart", args=[sweep.pk, segment, "svg"]), **asked),
-        with_query(reverse("results-chart", args=[sweep.pk, segment, "csv"]), **asked),
-    )
 
 
 def with_query(url: str, **asked: str) -> str:

@@ -23,7 +23,7 @@ from evaluation.views.access import page, sweep_for, sweep_frame
 from evaluation.views.operations_reading import latency_row, used_rows
 
 
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 @page
 def sweep(request: HttpRequest, pk: int) -> HttpResponse:
     """Show progress (htmx asks for the partial every two seconds while it runs); POST `action` = cancel stops it,

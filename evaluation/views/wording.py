@@ -120,12 +120,23 @@ def interval_note(cells: Mapping[str, Any]) -> str:
 
 def signature(cells: Mapping[str, Any]) -> str:
     """Return the signature line of an estimate: n, unit, method, level, replicates, seed."""
+    return f"{counted_in(cells)}; {made_by(cells)}"
+
+
+def counted_in(cells: Mapping[str, Any]) -> str:
+    """Return the part of a signature that differs from row to row: n and clusters."""
+    made = cells["signature"]
+    n, clusters = counted(made["questions"], "question"), counted(made["clusters"], made["unit"])
+    return f"n = {n} in {clusters}"
+
+
+def made_by(cells: Mapping[str, Any]) -> str:
+    """Return the part of a signature that a whole table shares: method, level, replicates, seed."""
     made = cells["signature"]
     level = format((Decimal(made["confidence"]) * 100).normalize(), "f")
     drawn = f", {made['replicates']:,} replicates, seed {made['seed']}" if made["replicates"] else ""
     shared = f", error shared by {made['comparisons']}" if made["comparisons"] > 1 else ""
-    n, clusters = counted(made["questions"], "question"), counted(made["clusters"], made["unit"])
-    return f"n = {n} in {clusters}; {made['method']}, {level} % {made['sidedness']}{shared}{drawn}"
+    return f"{made['method']}, {level} % {made['sidedness']}{shared}{drawn}"
 
 
 def counted(number: int, noun: str) -> str:

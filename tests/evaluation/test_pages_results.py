@@ -93,7 +93,8 @@ class TestResults(TestCase):
     def test_results_page_keeps_samples_and_views_apart(self) -> None:
         page = self.page("results")
         order = [
-            page.index(text) for text in ("Fixed budget: 130 tokens", "Support by phase", "Fixed top-k: 2 prompt units")
+            page.index(f"{text}</h2>" if "top" in text else text)
+            for text in ("Fixed budget: 130 tokens", "Support by phase", "Fixed top-k: 2 prompt units")
         ]
         assert order == sorted(order)
         assert "Representative questions" in page
@@ -142,11 +143,19 @@ class TestResults(TestCase):
             ("sweep-question", ["nobody"], {}),
             ("sweep-question", ["opening"], {"phase": "1/3"}),
             ("sweep-question", ["opening"], {"phase": "x"}),
+            ("sweep-question", ["opening"], {"at": "5"}),
+            ("sweep-question", ["opening"], {"at": "0"}),
+            ("sweep-question", ["opening"], {"repeat": "1"}),
+            ("sweep-question", ["opening"], {"repeat": "-1"}),
+            ("sweep-questions", [], {"segment": "nothing"}),
+            ("results-chart", ["nothing", "csv"], {}),
+            ("results-chart", ["losses", "csv"], {"sample": "x"}),
+            ("results-drawing", ["losses"], {"segment": "x"}),
         ):
             assert self.client.get(reverse(name, args=[self.sweep.pk, *args]), query).status_code == 404, (name, query)
 
     def test_files_are_attachments_that_hold_the_reports_numbers(self) -> None:
-        answer = self.client.get(reverse("results-chart", args=[self.sweep.pk, "overall", "csv"]))
+        answer = self.client.get(reverse("results-chart", args=[self.sweep.pk, "support-by-phase", "csv"]))
         assert answer["Content-Disposition"].startswith("attachment;")
         assert answer["X-Content-Type-Options"] == "nosniff"
         rows = list(csv.DictReader(io.StringIO(answer.content.decode())))
@@ -159,7 +168,7 @@ class TestResults(TestCase):
         assert len(rows) == 8
         table = self.client.get(reverse("results-table", args=[self.sweep.pk])).content.decode()
         assert len(list(csv.DictReader(io.StringIO(table)))) == len(self.report.data["pairs"])
-        drawing = self.client.get(reverse("results-chart", args=[self.sweep.pk, "overall", "svg"]))
+        drawing = self.client.get(reverse("results-chart", args=[self.sweep.pk, "losses", "svg"]))
         assert drawing["Content-Type"] == "image/svg+xml"
         assert "attachment" in drawing["Content-Disposition"]
 

@@ -1,0 +1,41 @@
+"""What a chart of a report is before it is drawn, and what it is asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from annotate.domain.agreement_report import Line
+from evaluation.domain.plan import Plan
+from evaluation.views.result_tables import OVERALL, Place, Report
+
+type Cells = tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """What a chart says (`heading`), its rows as a table of words and as a file of numbers, and how it is drawn.
+
+    `draw` takes the heading a file carries inside, or "". `note` says what the drawing leaves out.
+    """
+
+    name: str
+    heading: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    columns: tuple[str, ...]
+    numbers: tuple[Cells, ...]
+    signature: str
+    draw: Callable[[str], str]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a chart is about."""
+
+    report: Report
+    plan: Plan
+    place: Place
+    segment: str = OVERALL
+    agreement: tuple[Line, ...] = ()
