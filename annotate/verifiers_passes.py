@@ -114,6 +114,9 @@ def verify_item(record: Record) -> Iterator[Finding]:
     except (BadInput, CanonicalError) as error:
         yield Finding("item.unreadable", record.seq, where, f"a submission cannot be read: {error}.")
         return
+    positions = list(item.disagreements.order_by("position").values_list("position", flat=True))
+    if positions != list(range(len(positions))):
+        yield Finding("item.differences", record.seq, where, "its differences are numbered otherwise than in a row.")
     again = [{"kind": d.kind.value, "subject": d.subject, "a": d.value_a, "b": d.value_b} for d in found]
     if canonical_bytes(again) != canonical_bytes(told["differences"]):
         yield Finding("item.differences", record.seq, where, "comparing the two submissions gives other differences.")

@@ -62,6 +62,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "annotate.middleware.RefusalMiddleware",
+    "evaluation.middleware.HeldOutMiddleware",
 ]
 
 ROOT_URLCONF = "config.urls"

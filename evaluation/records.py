@@ -11,7 +11,7 @@ from typing import Any
 
 from annotate.records import authored
 from evaluation.models import Attempt, Cell, Plan, Release, Sweep
-from ledger.domain.canonical import parse_canonical
+from ledger.domain.canonical import canonical_bytes, digest, parse_canonical
 from ledger.domain.chain import timestamp
 
 PLAN_LOCKED = "plan.locked"
@@ -46,9 +46,10 @@ def plan_locked_payload(plan: Plan) -> dict[str, Any]:
 
 
 def sweep_started_payload(sweep: Sweep) -> dict[str, Any]:
-    """Return what a sweep is to do; needs `plan.fixture_set`. The cells are named by how many of each arm there are."""
+    """Return what a sweep is to do: how many cells of each arm, and all of them by digest. Needs `plan.fixture_set`."""
     arms: dict[str, int] = {}
-    for arm in sweep.cells.order_by("arm").values_list("arm", flat=True):
+    places = list(sweep.cells.order_by().values_list("arm", "phase", "block", "repeat"))
+    for arm, *_ in sorted(places):
         arms[arm] = arms.get(arm, 0) + 1
     return {
         "plan": sweep.plan.digest,
@@ -57,6 +58,7 @@ def sweep_started_payload(sweep: Sweep) -> dict[str, Any]:
         "block_size": sweep.block_size,
         "held_out": sweep.held_out,
         "cells": arms,
+        "layout": digest(canonical_bytes(sorted(list(place) for place in places))),
         "at": timestamp(sweep.started_at),
     }
 
@@ -65,8 +67,8 @@ def sweep_limited_payload(sweep: Sweep) -> dict[str, Any]:
     """Return the caps of a sweep as they are set now, "" where there is none; needs `plan`."""
     return {
         "plan": sweep.plan.digest,
-        "max_cells": str(sweep.max_cells or ""),
-        "max_minutes": str(sweep.max_minutes or ""),
+        "max_cells": "" if sweep.max_cells is None else str(sweep.max_cells),
+        "max_minutes": "" if sweep.max_minutes is None else str(sweep.max_minutes),
         "max_cost": sweep.max_cost,
         "price_input": sweep.price_input,
         "price_output": sweep.price_output,

@@ -106,6 +106,8 @@ def verify_cancelled(record: Record) -> Iterator[Finding]:
         yield Finding("sweep.state", record.seq, record.scope, f"it was cancelled and its row {found}.")
     elif sweep.problem != record.value["reason"]:
         yield Finding("row.differs", record.seq, record.scope, "its row gives another reason.")
+    elif sweep.root:
+        yield Finding("sweep.root", record.seq, record.scope, "it was cancelled and its row names a root.")
 
 
 def verify_limited(record: Record) -> Iterator[Finding]:
@@ -216,7 +218,9 @@ def verify_releases_recorded() -> Iterator[Finding]:
 
 
 def verify_cells() -> Iterator[Finding]:
-    """Compare the cells of every sealed sweep with the outcome records, both ways."""
+    """Compare the cells of every sealed sweep with the outcome records, both ways; name states that are none."""
+    for pk, state in Cell.objects.exclude(state__in=Cell.State.values).values_list("pk", "state"):
+        yield Finding("cell.state", None, f"cell {pk}", f"{state!r} is no state of a cell.")
     for sweep in Sweep.objects.filter(state=Sweep.State.SEALED):
         told = {
             (value["arm"], value["phase"], value["block"], value["repeat"])
@@ -240,7 +244,12 @@ def verify_reports() -> Iterator[Finding]:
     """Compute every kept report anew from the sealed results: pages, files and the API show what it says."""
     for report in SweepReport.objects.select_related("sweep__plan__fixture_set", "sweep__plan__study").iterator():
         sweep = report.sweep
-        if sweep.state != Sweep.State.SEALED or report.recipe != report_recipe(sweep) or not _reads(sweep.plan):
+        if sweep.state != Sweep.State.SEALED:
+            yield Finding(
+                "report.differs", None, f"report of {sweep.scope}", "its sweep is not sealed. Delete the row."
+            )
+            continue
+        if report.recipe != report_recipe(sweep) or not _reads(sweep.plan):
             # Never shown: it is computed anew before anybody reads it, or its plan is one of another version.
             continue
         if report_body(compute_results(sweep, table_of_results(sweep))) != _inflated(bytes(report.body)):

@@ -18,6 +18,11 @@ from annotate.domain.errors import BadInput
 from annotate.domain.vocabulary import Partition
 
 _WORD = re.compile(r"\w+")
+#: What may be kept on one side of the partition beside question groups, which always are.
+DOCUMENT, TEMPLATE_RULE = "document", "template"
+APART = (DOCUMENT, TEMPLATE_RULE)
+#: Slice tags that name the template a question was written from begin so.
+TEMPLATE = "template:"
 
 
 @dataclass(frozen=True)
@@ -93,6 +98,35 @@ def group_crossings(questions: Iterable[Placed]) -> list[BadInput]:
                 )
             )
     return problems
+
+
+def shared_crossings(
+    what: str, names_of: Mapping[str, Iterable[str]], sides: Mapping[str, Partition]
+) -> list[BadInput]:
+    """Return one problem for each `what` (document, template) whose questions stand on both sides of the partition.
+
+    `names_of` maps a question to the names it shares with others, `sides` to its partition.
+    """
+    found: dict[str, dict[Partition, list[str]]] = {}
+    for key, names in names_of.items():
+        for name in set(names):
+            found.setdefault(name, {}).setdefault(sides[key], []).append(key)
+    return [
+        BadInput(
+            f"{what} {name}",
+            "it has questions on both sides of the partition ("
+            + "; ".join(f"{part.value}: {', '.join(sorted(keys))}" for part, keys in sorted(parts.items()))
+            + ")",
+            f"Move them to one side, leave some out, or do not ask to keep every {what} on one side.",
+        )
+        for name, parts in sorted(found.items())
+        if len(parts) > 1
+    ]
+
+
+def template_of(slice_tags: Iterable[str]) -> list[str]:
+    """Return the templates a question was written from: its slice tags `template:NAME`."""
+    return [tag.removeprefix(TEMPLATE) for tag in slice_tags if tag.startswith(TEMPLATE) and tag != TEMPLATE]
 
 
 def _words(text: str) -> list[str]:

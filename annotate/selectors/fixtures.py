@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.db.models import QuerySet
@@ -14,7 +14,15 @@ from annotate.domain.content import MarkedSpan, PassContent
 from annotate.domain.content_codec import content_from_payload
 from annotate.domain.errors import BadInput
 from annotate.domain.fixture import fixture_spans
-from annotate.domain.partition import Placed, group_crossings
+from annotate.domain.partition import (
+    APART,
+    DOCUMENT,
+    TEMPLATE_RULE,
+    Placed,
+    group_crossings,
+    shared_crossings,
+    template_of,
+)
 from annotate.domain.pass_check import problems
 from annotate.domain.spans import ByteSpan
 from annotate.domain.staleness import VersionDates, stale_reason
@@ -48,11 +56,16 @@ class Settled:
 
 @dataclass(frozen=True)
 class Survey:
-    """What a freeze would take, and everything that blocks it. `versions` are the study's, without their bytes."""
+    """What a freeze would take, and everything that blocks it. `versions` are the study's, without their bytes.
+
+    `questions` are all that were asked for, `own_blocks` what blocks each of them alone, by key.
+    """
 
     settled: tuple[Settled, ...]
     blocks: tuple[BadInput, ...]
     versions: tuple[SourceVersion, ...]
+    questions: tuple[Question, ...] = ()
+    own_blocks: Mapping[str, tuple[BadInput, ...]] = field(default_factory=dict)
 
     def documents(self, content: PassContent) -> list[str]:
         """Return the ids of the documents that a content's support lies in."""
@@ -153,13 +166,16 @@ def result_content(result: AdjudicatedResult) -> PassContent:
     return content_from_payload(parse_canonical(bytes(result.content)), f"result {result.pk}")
 
 
-def survey(study: Study, keys: Sequence[str] | None = None) -> Survey:
+def survey(study: Study, keys: Sequence[str] | None = None, apart: Sequence[str] = ()) -> Survey:
     """Return what a freeze of `keys` (all of the study's questions by default) would take, and every block.
 
     Blocks: an unknown key, a question that is not (or no longer) settled, a settled content that lacks something, a
     segment outside the six in a full study, stale evidence, evidence the question's reader may not read, a group on
-    both sides of the partition. A handful of queries, whatever the number of questions.
+    both sides of the partition, and what `apart` (of `partition.APART`) asks to keep on one side as well. A handful of
+    queries, whatever the number of questions.
     """
+    if unknown := sorted(set(apart) - set(APART)):
+        raise BadInput("apart", f"“{unknown[0]}” is none", f"Use {', '.join(APART)}.")
     questions = list(Question.objects.filter(study=study).order_by("key"))
     blocks: list[BadInput] = []
     if keys is not None:
@@ -183,21 +199,45 @@ def survey(study: Study, keys: Sequence[str] | None = None) -> Survey:
     opened_again = set(AdjudicationItem.objects.filter(reopened(), question__in=questions).values_list("pk", flat=True))
     states = _states(questions)
     settled: list[Settled] = []
+    own_blocks: dict[str, tuple[BadInput, ...]] = {}
     for question in questions:
         result, item = newest.get(question.pk), items.get(question.pk)
         why = _unsettled(result, item, states[question.pk])
         if item is not None and item.pk in opened_again:
             why = why or "it was opened again and is not settled since"
         if result is None or why:
-            blocks.append(BadInput(f"question {question.key}", why, "Adjudicate and settle it, or leave it out."))
+            block = BadInput(f"question {question.key}", why, "Adjudicate and settle it, or leave it out.")
+            own_blocks[question.key] = (block,)
+            blocks.append(block)
             continue
         content = result_content(result)
         one = Settled(
             question, result, content, {row.span_name: Necessity(row.necessity) for row in result.span_decisions.all()}
         )
         settled.append(one)
-        blocks += [block.inside(f"question {question.key}") for block in _content_blocks(study, one, versions)]
-    return Survey(tuple(settled), tuple(blocks), versions)
+        found = tuple(block.inside(f"question {question.key}") for block in _content_blocks(study, one, versions))
+        if found:
+            own_blocks[question.key] = found
+        blocks += found
+    whole = Survey(tuple(settled), tuple(blocks), versions, tuple(questions), own_blocks)
+    return replace(whole, blocks=(*blocks, *_crossings(whole, apart))) if apart else whole
+
+
+def _crossings(found: Survey, apart: Sequence[str]) -> Iterable[BadInput]:
+    """Yield every document or template whose questions stand on both sides, as far as `apart` asks for it.
+
+    A question without support counts for the document it declares to be nearest to.
+    """
+    sides = {one.question.key: Partition(one.question.partition) for one in found.settled}
+    if DOCUMENT in apart:
+        documents = {
+            one.question.key: found.documents(one.content) or [one.question.cluster_document or f"({one.question.key})"]
+            for one in found.settled
+        }
+        yield from shared_crossings(DOCUMENT, documents, sides)
+    if TEMPLATE_RULE in apart:
+        templates = {one.question.key: template_of(one.question.slice_tags) for one in found.settled}
+        yield from shared_crossings(TEMPLATE_RULE, templates, sides)
 
 
 def freeze_blocks(study: Study, keys: Sequence[str] | None = None) -> tuple[BadInput, ...]:

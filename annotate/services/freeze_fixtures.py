@@ -28,9 +28,12 @@ def freeze_fixtures(
     questions: Sequence[str] | None = None,
     *,
     successor_of: FixtureSet | None = None,
+    apart: Sequence[str] = (),
 ) -> FixtureSet:
     """Freeze the study's settled questions (or those with the keys `questions`) as a set called `name`.
 
+    A question group never crosses the partition; `apart` (of `partition.APART`) asks the same of documents or templates
+    and is recorded with the freeze.
     From then on the database refuses to change them. Raises NotAllowed, BadInputs listing every block
     (`selectors.fixtures.survey`), and BadInput for a name in use or a set that is already frozen under another name;
     nothing is written then.
@@ -45,7 +48,7 @@ def freeze_fixtures(
         Study.objects.select_for_update(of=("self",)).get(pk=study.pk)
         if FixtureSet.objects.filter(study=study, name=name).exists():
             raise BadInput("name", f"there is a set called “{name}” already", "Choose another; a set never changes.")
-        found = survey(study, questions)
+        found = survey(study, questions, apart)
         if found.blocks:
             raise BadInputs("freeze", found.blocks)
         frozen = _fixtures(study, found)
@@ -78,7 +81,7 @@ def freeze_fixtures(
             ),
             batch_size=200,
         )
-        record_in_study(FIXTURES_FROZEN, frozen_payload(fixture_set), by=by)
+        record_in_study(FIXTURES_FROZEN, {**frozen_payload(fixture_set), "apart": sorted(set(apart))}, by=by)
     return fixture_set
 
 

@@ -57,6 +57,7 @@ def verify(
             notebook.add(_check_result(result))
             notebook.add(sealing.leaf(result.scope, result.key, result.kind, result.payload_digest))
     notebook.add(sealing.finish())
+    notebook.add(_dangling(using))
     for name, verifier in registry.tables().items():
         notebook.add(_guarded(f"table {name}", None, verifier, using))
     _write_notes(notebook, head, sealing, using)
@@ -187,6 +188,16 @@ def _guarded(where: str, seq: int | None, verifier: Callable[[], Iterable[Findin
     except Exception as error:
         found = [Finding("verifier.failed", seq, where, f"{type(error).__name__}: {error}")]
     yield from found
+
+
+def _dangling(using: str) -> Iterator[Finding]:
+    """Find rows that name a row which is not there. PostgreSQL keeps them out; SQLite only while it is asked to."""
+    if connections[using].vendor != "sqlite":
+        return
+    with connections[using].cursor() as cursor:
+        cursor.execute("PRAGMA foreign_key_check")
+        for table, row, parent, _ in cursor.fetchall():
+            yield Finding("row.dangling", None, f"{table} row {row}", f"it names a row of {parent} that is not there.")
 
 
 def _check_beyond(notebook: Notebook, using: str, head: ExternalHead | None) -> None:

@@ -10,16 +10,32 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import DatabaseError, IntegrityError, transaction
+from django.urls import reverse
 
 from annotate.domain.content import PassContent
 from annotate.domain.errors import BadInput, BadInputs
 from annotate.domain.necessity import supersets
 from annotate.domain.published_layout import not_carried
 from annotate.domain.vocabulary import DependencyType, Necessity, Partition, Role, Segment, SpanLabel, StudyKind
-from annotate.models import AdjudicatedResult, Fixture, FixtureSet, HeldOutOpening, Membership, Question, SourceVersion
+from annotate.models import (
+    AdjudicatedResult,
+    Fixture,
+    FixtureSet,
+    HeldOutOpening,
+    Membership,
+    Question,
+    SourceVersion,
+    Study,
+)
 from annotate.permissions import OPERATOR, NotAllowed
 from annotate.selectors.adjudication import settled_content
-from annotate.selectors.fixtures import fixture_sets_visible_to, fixture_values, freeze_blocks, openings_of
+from annotate.selectors.fixtures import (
+    corrections,
+    fixture_sets_visible_to,
+    fixture_values,
+    freeze_blocks,
+    openings_of,
+)
 from annotate.services.decide import confirm_agreed, decide
 from annotate.services.export_fixtures import export_fixtures
 from annotate.services.freeze_fixtures import freeze_fixtures
@@ -30,6 +46,7 @@ from annotate.services.settle_item import settle_item
 from annotate.services.settled_import import settle_imported
 from ledger.domain.canonical import digest, parse_canonical
 from ledger.models import Record
+from ledger.services.verify import verify
 from tests.annotate.passes import Desk, make_desk
 from tests.factories import DAY, TEXT, make_member, make_question, make_source_version, make_study
 
@@ -402,3 +419,67 @@ def test_the_date_of_a_freeze_is_not_in_its_digest(monkeypatch):
         import_fixture(OPERATOR, study, SEED, observed=DAY)
         digests.add(freeze_fixtures(OPERATOR, study, "seed").fixtures.get().digest)
     assert len(digests) == 1
+
+
+def mixed(*, template: bool = False) -> Study:
+    """A study with two settled questions over one document, one on each side of the partition."""
+    desk = make_desk(key="held", slice_tags=["template:limits"] if template else [])
+    settle(desk)
+    other = replace_question(desk, "open-one", partition="development", slice_tags=desk.question.slice_tags)
+    settle(other)
+    return desk.study
+
+
+def replace_question(desk: Desk, key: str, **fields) -> Desk:
+    """Return a desk of the same study, source and people with a question of its own."""
+    question = make_question(desk.study, key, **fields)
+    return Desk(desk.study, desk.version, question, desk.one, desk.two, desk.adjudicator, desk.lead)
+
+
+@pytest.mark.parametrize("rule", ["document", "template"])
+def test_a_document_or_template_crosses_the_partition_only_where_nobody_asked_otherwise(rule):
+    study = mixed(template=True)
+    with pytest.raises(BadInputs) as refused:
+        freeze_fixtures(OPERATOR, study, "strict", apart=[rule])
+    assert [problem.where.split()[0] for problem in refused.value.problems] == [rule]
+    assert not study.fixture_sets.exists()
+    alone = freeze_fixtures(OPERATOR, study, "held-only", ["held"], apart=[rule])
+    assert Record.objects.get(kind="fixtures.frozen").value["apart"] == [rule]
+    assert freeze_fixtures(OPERATOR, study, "loose", successor_of=alone).fixtures.count() == 2
+    assert verify().findings == ()
+
+
+def test_an_unknown_rule_is_refused():
+    with pytest.raises(BadInput, match="apart"):
+        freeze_fixtures(OPERATOR, mixed(), "v1", apart=["author"])
+
+
+def test_the_page_freezes_the_ticked_questions_as_a_successor_and_says_what_changed(client):
+    study = mixed()
+    make_question(study, "unmarked")
+    lead = make_member(study, Role.LEAD)
+    client.force_login(lead)
+    url = reverse("freeze", args=[study.slug])
+    shown = client.get(url)
+    assert [(one["row"].question.key, one["ticked"]) for one in shown.context["rows"]] == [
+        ("held", True),
+        ("open-one", True),
+        ("unmarked", False),
+    ]
+    assert "it is not adjudicated" in shown.content.decode()
+    assert [line.questions for line in shown.context["preview"]] == [1, 1]
+    assert [one["row"].question.key for one in client.get(url, {"q": "OPEN-"}).context["rows"]] == ["open-one"]
+    assert client.post(url, {"name": "v1", "question": ["unmarked"]}).status_code == 422
+    assert client.post(url, {"name": "v1", "question": ["held"]}).status_code == 302
+    first = study.fixture_sets.get()
+    answer = client.post(url, {"name": "v2", "question": ["held", "open-one"], "successor_of": first.pk}, follow=True)
+    assert "1 thing changed against “v1”" in answer.content.decode()
+    assert corrections(study.fixture_sets.get(name="v2")) == ["fixture open-one: added"]
+
+
+def test_the_command_looks_before_it_freezes(capsys):
+    study = mixed()
+    call_command("freeze", study=study.slug, name="v1", look=True, apart=["document"])
+    said = capsys.readouterr().out
+    assert "1 document clusters, 1 blocks" in said
+    assert not study.fixture_sets.exists()

@@ -124,6 +124,7 @@ ROWS = [
     page("agreement", "study", GET=OVERSEERS),
     page("agreement-items", "study", GET=OVERSEERS),
     page("fixtures", "study", GET=OVERSEERS, POST=LEAD),
+    page("freeze", "study", GET=LEAD, POST=LEAD),
     page("fixture-set", "fixture-set", GET=OVERSEERS),
     page("fixture-set-manifest", "fixture-set", GET=CLEARED),
     page("fixture-set-archive", "fixture-set", GET=LEAD),

@@ -8,11 +8,14 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotate.domain.errors import BadInput
+from annotate.domain.partition import APART
 from annotate.domain.spans import decode_utf8_or_refuse
 from annotate.management.commands.import_questions import read_file
 from annotate.management.study_command import StudyCommand
 from annotate.models import FixtureSet, Study
 from annotate.permissions import By
+from annotate.selectors.fixtures import survey
+from annotate.selectors.freeze_preview import cluster_count, freeze_preview
 from annotate.services.freeze_fixtures import freeze_fixtures
 
 
@@ -31,6 +34,14 @@ class Command(StudyCommand):
             "--questions", type=Path, metavar="FILE", help="question keys, one a line (default: all of the study)"
         )
         parser.add_argument("--successor-of", metavar="NAME", help="the set this one replaces")
+        parser.add_argument(
+            "--apart",
+            action="append",
+            choices=APART,
+            default=[],
+            help="keep every document, or template, on one side of the partition too; may be given twice",
+        )
+        parser.add_argument("--look", action="store_true", help="say what would be frozen and what blocks it, and stop")
 
     def run(self, by: By, study: Study, options: dict[str, Any]) -> None:
         """Freeze and print the set's digest."""
@@ -39,10 +50,22 @@ class Command(StudyCommand):
             text = decode_utf8_or_refuse(read_file(options["questions"]), str(options["questions"]))
             keys = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
         predecessor = set_called(study, options["successor_of"]) if options["successor_of"] else None
-        frozen = freeze_fixtures(by, study, options["name"], keys, successor_of=predecessor)
+        if options["look"]:
+            self._look(study, keys, options["apart"])
+            return
+        frozen = freeze_fixtures(by, study, options["name"], keys, successor_of=predecessor, apart=options["apart"])
         self.stdout.write(
             self.style.SUCCESS(f"frozen: {frozen.name}, {frozen.fixtures.count()} fixtures, digest {frozen.digest}")
         )
+
+    def _look(self, study: Study, keys: list[str] | None, apart: list[str]) -> None:
+        """Print what the page shows before a freeze."""
+        found = survey(study, keys, apart)
+        for line in freeze_preview(found):
+            self.stdout.write(f"{line.partition}, {line.segment}, {line.sample}: {line.questions} questions")
+        self.stdout.write(f"{cluster_count(found)} document clusters, {len(found.blocks)} blocks")
+        for block in found.blocks:
+            self.stdout.write(f"  {block}")
 
 
 def set_called(study: Study, name: str) -> FixtureSet:
