@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evaluation.domain.chunks import CorpusChunks
+from evaluation.domain.chunks import ChunkTable, CorpusChunks
 from evaluation.domain.pipeline import Payload, PreparedCorpus
 from evaluation.domain.tokens import IntArray
 
@@ -20,7 +20,8 @@ def boundary_documents(prepared: PreparedCorpus, chunks: CorpusChunks) -> list[P
     """One entry per document, in corpus order.
 
     `cut_tokens`, `cuts` (bytes, as realised) and `starts` (chunks) hold the first value and then the steps to the next;
-    `lengths` are the chunks' bytes.
+    `lengths` are the chunks' bytes; `lineage` has (chunk, start, end) of the text a chunk inherits, such as its table's
+    header rows.
     """
     return [
         {
@@ -33,6 +34,7 @@ def boundary_documents(prepared: PreparedCorpus, chunks: CorpusChunks) -> list[P
             "empty_cores": table.empty_cores.tolist(),
             "dropped_tails": table.dropped_tails,
             "remarks": {name: int(count) for name, count in sorted(table.remarks.items())},
+            "lineage": _lineage(table),
             "uncovered": [] if table.uncovered is None else table.uncovered.tolist(),
             "starts": _steps(table.starts),
             "lengths": (table.end - table.starts).tolist(),
@@ -50,6 +52,14 @@ def recorded_chunks(entry: Mapping[str, Any]) -> tuple[IntArray, IntArray]:
     """First and last byte of every chunk of a document."""
     starts = _offsets(entry["starts"])
     return starts, starts + np.array(entry["lengths"], dtype=np.int64)
+
+
+def _lineage(table: ChunkTable) -> list[list[int]]:
+    if table.lineage is None:
+        return []
+    heirs = np.flatnonzero(table.lineage[:, 0] >= 0)
+    rows: list[list[int]] = np.column_stack((heirs, table.lineage[heirs])).tolist()
+    return rows
 
 
 def _steps(offsets: IntArray) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from evaluation.domain.chunks import UNSHIFTED_CONTROL
 from evaluation.domain.frozen import FrozenQuestion
 from evaluation.domain.oracle import OracleResult
 from evaluation.domain.outcome_payload import OutcomeColumns, columns_of, outcomes_payload
@@ -28,7 +29,8 @@ def build_records(world: World, build: IndexBuild, phase: int, notes: Sequence[s
     """
     yield manifest_record(world, build, phase)
     key = build_key(world.plan_digest, build.arm.name, phase, BOUNDARY)
-    yield ResultEntry(key, BOUNDARY, {**boundary_payload(world.prepared, build), "notes": list(notes)})
+    payload = {**boundary_payload(world.prepared, build), **_standing(world, build, phase), "notes": list(notes)}
+    yield ResultEntry(key, BOUNDARY, payload)
 
 
 def manifest_record(world: World, build: IndexBuild, phase: int) -> ResultEntry:
@@ -38,7 +40,17 @@ def manifest_record(world: World, build: IndexBuild, phase: int) -> ResultEntry:
     files or packages are found out even where they never compute the same build.
     """
     key = build_key(world.plan_digest, build.arm.name, phase, MANIFEST)
-    return ResultEntry(key, MANIFEST, {"build": build.digest, **build.manifest})
+    return ResultEntry(key, MANIFEST, {"build": build.digest, **build.manifest, **_standing(world, build, phase)})
+
+
+def _standing(world: World, build: IndexBuild, phase: int) -> dict[str, str | list[str]]:
+    """What a build is in its plan: the shared labels that map to it, and whether it is an unshifted control, which it
+    is too where only its retriever cannot follow a shift."""
+    labels, stride = world.plan.phase_labels, world.plan.stride_of(world.plan.arm(build.arm.name))
+    return {
+        "control": "" if stride else UNSHIFTED_CONTROL,
+        "labels": [str(one) for one in labels if not stride or one.phase(build.arm.segmenter.stride) == phase],
+    }
 
 
 def cell_records(world: World, cell: Cell, block: BlockResult | OracleResult) -> Iterator[ResultEntry]:

@@ -9,10 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evaluation.domain.boundary import boundary_documents, recorded_chunks
 from evaluation.domain.chunk_measures import chunk_measures, moved_cuts, repeated_ngrams
 from evaluation.domain.chunk_places import chunk_places
 from evaluation.domain.chunks import CorpusChunks, join
 from evaluation.domain.frozen import Document
+from evaluation.domain.index_build import build_index
+from evaluation.domain.pipeline import ArmSettings
 from evaluation.domain.segmenters.characters import CharacterWindow
 from evaluation.domain.segmenters.code import CodeAware
 from evaluation.domain.segmenters.headings import HeadingAware
@@ -23,6 +26,7 @@ from evaluation.domain.segmenters.words import WordWindow
 from evaluation.domain.structure import structure_of
 from evaluation.domain.tokens import TokenizedText
 from ledger.domain.canonical import canonical_bytes
+from tests.evaluation.engine_world import corpus, document
 from tests.evaluation.segmenter_texts import TOKENIZERS, source, texts
 
 RULES = (
@@ -161,3 +165,17 @@ def test_source_of_blanks_divides_by_nothing() -> None:
     chunks = join([TokenWindow(4).chunks(doc, tokenized[0], 1)], [3])
     found = chunk_measures([doc], tokenized, chunks)
     assert (found["expansion"], found["tokens"]["mean"], found["repeated_ngrams"]["share"]) == ("", "0/1", "")
+
+
+def test_boundary_record_names_what_each_chunk_inherits() -> None:
+    prepared = corpus(document("a", "No table."), document("b", RULES, media_type="text/markdown"))
+    build = build_index(prepared, ArmSettings("tables", TableAware(14)), 14)
+    plain, ruled = boundary_documents(prepared, build.chunks)
+    canonical_bytes(ruled)
+    assert plain["lineage"] == []
+    starts, _ = recorded_chunks(ruled)
+    (table,) = structure_of(prepared.documents[1]).tables
+    assert ruled["lineage"]
+    for chunk, start, end in ruled["lineage"]:
+        assert (start, end) == tuple(table.header)
+        assert table.header[1] <= starts[chunk] < table.end

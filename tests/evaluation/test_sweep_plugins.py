@@ -19,9 +19,14 @@ from evaluation.domain.outcomes import STAGES
 from evaluation.domain.sweep_limits import Prices
 from evaluation.models import Attempt, Cell, Plan, Sweep
 from evaluation.selectors.question_trace import question_trace
+from evaluation.services.arm_phases import arm_phases
 from evaluation.services.estimate_plan import estimate_text
+from evaluation.services.frozen_world import load_world
 from evaluation.services.outcome_table import table_of_results
-from evaluation.services.results import sweep_results
+from evaluation.services.pipeline_of import arm_settings
+from evaluation.services.results import SweepResults, sweep_results
+from evaluation.services.run_cell import index_build
+from evaluation.services.start_sweep import start_sweep
 from evaluation.services.work import drain
 from ledger.models import Result
 from tests.evaluation.retrieval_server import Reply, serving
@@ -57,6 +62,12 @@ def sealed(toml: str) -> Sweep:
     return sweep
 
 
+def supported(results: SweepResults, arm: str) -> int:
+    """Return the runs of `arm` whose prompt held complete support, over its phases, samples and views."""
+    rows = results.rows("figures", arm=arm, metric="complete-support", stage="packed", segment="overall")
+    return sum(row["numerator"] for row in rows)
+
+
 def manifests(sweep: Sweep, arm: str = "plain") -> list[dict[str, object]]:
     return [one.value for one in Result.objects.filter(scope=sweep.scope, kind="manifest") if one.value["arm"] == arm]
 
@@ -75,31 +86,50 @@ def test_segmenter_runs_from_plan_to_sealed_results(name: str) -> None:
     assert sweep_results(sweep).data["pairs"]
 
 
-def test_foreign_splitter_is_one_observation_under_every_label() -> None:
-    splitter = '"langchain_text_splitters:RecursiveCharacterTextSplitter"'
-    options = '\'{"chunk_size": 160, "chunk_overlap": 0}\''
-    toml = arm_plan(f'segmenter = "langchain"\nsplitter = {splitter}\noptions = {options}\nfactor = "segmenter"')
+FOREIGN = {
+    "langchain": ("langchain_text_splitters:RecursiveCharacterTextSplitter", {"chunk_size": 160, "chunk_overlap": 0}),
+    "llama-index": (
+        "llama_index.core.node_parser:SentenceSplitter",
+        {"chunk_size": 40, "chunk_overlap": 8, "cutline": {"tokenizer": "cutline-bpe-4k"}},
+    ),
+    "chonkie": ("chonkie:SentenceChunker", {"chunk_size": 160, "chunk_overlap": 0}),
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_foreign_splitter_is_one_observation_under_every_label(name: str) -> None:
+    splitter, options = FOREIGN[name]
+    given = f'segmenter = "{name}"\nsplitter = "{splitter}"\noptions = \'{json.dumps(options)}\''
+    toml = arm_plan(f'{given}\nfactor = "segmenter"')
     sweep = sealed(toml)
     (manifest,) = manifests(sweep)
-    assert manifest["control"] == "unshifted control"
+    assert (manifest["control"], manifest["segmenter"]["splitter"]) == ("unshifted control", splitter)
+    assert manifest["labels"] == ["1/4", "1/2", "3/4", "1/1"]
+    assert manifest["chunk_count"] > len(THINGS)
     assert set(Cell.objects.filter(arm="plain").values_list("phase", flat=True)) == {0}
-    (arm,) = (one for one in sweep_results(sweep).data["arms"] if one["arm"] == "plain")
+    results = sweep_results(sweep)
+    (arm,) = results.rows("arms", arm="plain")
     assert (arm["stride"], set(arm["phases"].values())) == (0, {0})
+    assert supported(results, "plain") > 0
     size = estimate_text(OPERATOR, sweep.plan.fixture_set, toml, Prices()).size
     assert [(one.phases, one.chunkings) for one in size.arms] == [(4, 4), (1, 1)]
 
 
-def test_chunk_dump_is_scored_as_it_was_exported(tmp_path: Path) -> None:
-    dump = tmp_path / "chunks.jsonl"
+def dump_arm(folder: Path) -> str:
+    """Return an arm that scores a dump of two chunks for each document."""
+    dump = folder / "chunks.jsonl"
     rows = []
     for thing in THINGS:
         text = _text(thing)
-        half = text.index(" This limit")
+        half = text.index(" Broken")
         rows += [{"text": text[:half], "document": thing}, {"text": text[half:], "document": thing}]
     dump.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     digest = hashlib.sha256(dump.read_bytes()).hexdigest()
-    settings = f'segmenter = "chunk-dump"\nchunks = "{dump}"\nchunks_digest = "{digest}"\nfactor = "segmenter"'
-    sweep = sealed(arm_plan(settings))
+    return f'segmenter = "chunk-dump"\nchunks = "{dump}"\nchunks_digest = "{digest}"'
+
+
+def test_chunk_dump_is_scored_as_it_was_exported(tmp_path: Path) -> None:
+    sweep = sealed(arm_plan(f'{dump_arm(tmp_path)}\nfactor = "segmenter"'))
     (manifest,) = manifests(sweep)
     assert manifest["chunk_count"] == 2 * len(THINGS)
 
@@ -191,6 +221,96 @@ def test_system_over_http_is_asked_and_its_failures_are_labelled(settings: Any) 
     failed = {one.failed for place, at in table_of.items() if place[0] == "plain" for one in at.values()}
     assert failed
     assert "" not in failed
+
+
+class WordSearch:
+    """A retrieval system of somebody else's: it indexes what it is told, by build, and ranks by words in common."""
+
+    def __init__(self) -> None:
+        self.indexes: dict[str, dict[str, dict[str, Any]]] = {}
+        self.own: list[tuple[str, int, int]] = []
+
+    def __call__(self, path: str, request: dict[str, Any]) -> Reply:
+        if path == "/reindex":
+            known = self.indexes.setdefault(request["build"], {})
+            known.update({one["id"]: one for one in request["chunks"]})
+            return Reply({})
+        return Reply({"results": [self._answer(one, request) for one in request["queries"]]})
+
+    def _answer(self, query: dict[str, Any], request: dict[str, Any]) -> dict[str, Any]:
+        if self.own:
+            texts = {thing: _text(thing).encode() for thing in THINGS}
+            places = [({"document": d, "start": a, "end": b}, texts[d][a:b].decode()) for d, a, b in self.own]
+        else:
+            held = set(query["filters"]["labels"])
+            mine = [one for one in self.indexes[request["build"]].values() if set(one["labels"]) <= held]
+            places = [({"id": one["id"]}, one["text"]) for one in mine]
+        words = set(re.findall(r"[a-z]+", query["text"].lower()))
+        ranked = [{**place, "score": len(words & set(re.findall(r"[a-z]+", text.lower())))} for place, text in places]
+        return {"id": query["id"], "hits": sorted(ranked, key=lambda hit: -hit["score"])[: request["k"]]}
+
+
+WINDOW = 'segmenter = "token-window"\ncapacity = 40\noverlap = 12'
+
+
+def http_arm(
+    address: str, *, hook: str = "", segmenter: str = WINDOW, factor: str = "retrieval", more: str = ""
+) -> str:
+    """Return an arm whose chunks are found by the system at `address`."""
+    table = f'retriever = "http"\ncandidates = 10\nendpoint = "{address}"\n'
+    table += f'reindex_hook = "{hook}"\n' if hook else ""
+    return arm_plan(f'{segmenter}\nfactor = "{factor}"\n[arms.retrieval]\n{table}', unit="indexing-policy", grid=4)
+
+
+def test_system_that_indexes_our_chunks_is_measured_at_every_phase(settings: Any) -> None:
+    settings.RETRIEVAL_HOSTS_ALLOWED, settings.RETRIEVAL_TOKENS = ["127.0.0.1"], {"127.0.0.1": "s3cret"}
+    system = WordSearch()
+    with serving(system) as server:
+        sweep = sealed(http_arm(server.address(), hook=server.address("/reindex")))
+    found = manifests(sweep)
+    assert {one["phase"] for one in found} == {7, 14, 21, 28}
+    assert [label for one in sorted(found, key=lambda one: one["phase"]) for label in one["labels"]] == [
+        "1/4", "1/2", "3/4", "1/1",
+    ]  # fmt: skip
+    assert {one["build"]: one["chunk_count"] for one in found} == {
+        build: len(chunks) for build, chunks in system.indexes.items()
+    }
+    assert {one["Authorization"] for one in server.headers} == {"Bearer s3cret"}
+    assert not any(b"s3cret" in json.dumps(one.value).encode() for one in Result.objects.filter(scope=sweep.scope))
+    assert "s3cret" not in sweep.plan.toml
+    assert supported(sweep_results(sweep), "plain") > 0
+    records = [one.value for one in Result.objects.filter(scope=sweep.scope, kind="retrieval")]
+    assert {len(one["failed"]) for one in records} == {0}
+
+
+@pytest.mark.parametrize("chunks", ["dump", "window"])
+def test_system_with_an_index_of_its_own_is_one_observation_that_can_answer_well(
+    chunks: str, settings: Any, tmp_path: Path
+) -> None:
+    settings.RETRIEVAL_HOSTS_ALLOWED = ["127.0.0.1"]
+    system = WordSearch()
+    with serving(system) as server:
+        if chunks == "dump":
+            toml = http_arm(server.address(), segmenter=dump_arm(tmp_path), factor="combined")
+        else:
+            toml = http_arm(server.address())
+        plan = locked(small_study(), toml)
+        world = load_world(plan)
+        arm = world.plan.arm("plain")
+        (phase,) = arm_phases(world.plan, arm_settings(arm), world.prepared, world.questions).runs
+        build = index_build(world, "plain", phase)
+        spans = zip(build.chunks.document, build.chunks.start, build.chunks.end, strict=True)
+        system.own = [(world.prepared.documents[d].document_id, int(a), int(b)) for d, a, b in spans]
+        sweep = start_sweep(OPERATOR, plan, idempotency_key="k", block_size=4)
+        drain("w")
+    sweep.refresh_from_db()
+    assert set(Attempt.objects.values_list("outcome", "problem")) == {("done", "")}
+    (manifest,) = manifests(sweep)
+    assert (manifest["control"], manifest["labels"]) == ("unshifted control", ["1/4", "1/2", "3/4", "1/1"])
+    assert manifest["phase"] == (0 if chunks == "dump" else 28)
+    (row,) = sweep_results(sweep).rows("arms", arm="plain")
+    assert (row["stride"], len(set(row["phases"].values()))) == (0, 1)
+    assert supported(sweep_results(sweep), "plain") > 0
 
 
 def test_endpoint_that_is_not_allowed_is_refused_before_the_lock() -> None:
