@@ -63,7 +63,7 @@ def record_pdf(record: ReleaseRecord) -> bytes:
         for block in part.blocks:
             match block:
                 case Facts():
-                    _table(pdf, [], [list(row) for row in block.rows], (30, 70))
+                    _table(pdf, [], [list(row) for row in block.rows], (24, 76))
                 case Grid():
                     _table(pdf, list(block.columns), [list(row) for row in block.rows], _widths(block))
                 case Words():
@@ -111,13 +111,14 @@ def _write(pdf: Any, size: str, text: str) -> None:
 
 
 def _table(pdf: Any, columns: list[str], rows: list[list[str]], widths: tuple[int, ...]) -> None:
-    from fpdf.enums import TableBordersLayout
+    from fpdf.enums import TableBordersLayout, VAlign
     from fpdf.fonts import FontFace
 
     pdf.set_font(_FONT, size=_SIZES["body"] if not columns else _SIZES["small"])
     with pdf.table(
         col_widths=widths,
         text_align="LEFT",
+        v_align=VAlign.T,
         line_height=_LINE if not columns else _LINE * 0.85,
         borders_layout=TableBordersLayout.HORIZONTAL_LINES if columns else TableBordersLayout.NONE,
         first_row_as_headings=bool(columns),
@@ -133,7 +134,11 @@ def _table(pdf: Any, columns: list[str], rows: list[list[str]], widths: tuple[in
 def _widths(block: Grid) -> tuple[int, ...]:
     """Share the width by the longest word and the text of each column, so that words of one line stay whole."""
     texts = [[column, *(row[place] for row in block.rows)] for place, column in enumerate(block.columns)]
-    return tuple(max(10, min(60, round(sum(map(len, own)) / len(own)), 60)) for own in texts)
+    longest = [max(len(word) for text in own for word in [*text.split(), ""]) for own in texts]
+    return tuple(
+        max(8, min(60, round(sum(map(len, own)) / len(own))), min(40, word + 3))
+        for own, word in zip(texts, longest, strict=True)
+    )
 
 
 def _set(pdf: Any, text: str) -> str:
