@@ -63,14 +63,15 @@ def forged():
         transaction.set_rollback(True)
 
 
-def change_one_byte(random: Random, table: str, column: str) -> bool:
+def change_one_byte(random: Random, table: str, column: str, among: str = "") -> bool:
     """Change one byte (or the least unit) of a random row's column; whether the database took it and it says more.
 
-    A change that leaves the value's meaning as it was (blank space in the JSON copy, padding bits at the end of a
-    deflated payload) is no change.
+    `among` is an SQL condition on the rows to draw from. A change that leaves the value's meaning as it was (blank space
+    in the JSON copy, padding bits at the end of a deflated payload) is no change.
     """
     keys = KEYS[table]
-    rows = run(f"SELECT {', '.join(keys)} FROM {table} ORDER BY {', '.join(keys)}")
+    condition = f"WHERE {among}" if among else ""
+    rows = run(f"SELECT {', '.join(keys)} FROM {table} {condition} ORDER BY {', '.join(keys)}")
     key = random.choice(rows)
     where = " AND ".join(f"{name} = %s" for name in keys)
     ((before,),) = run(f"SELECT {column} FROM {table} WHERE {where}", key)
