@@ -106,6 +106,13 @@ def endpoint(address: str, allowed: Collection[str], tokens: Mapping[str, str] |
         raise EndpointRefused(f"endpoint {address!r}: write http:// or https:// and a host")
     if parts.username is not None or parts.fragment:
         raise EndpointRefused(f"the endpoint at {parts.hostname} carries a user name or a fragment; leave them out")
+    if port == 0:
+        raise EndpointRefused(f"endpoint {address!r}: port 0 is no port; name the one the system listens on")
+    if not all(" " < letter < "\x7f" for letter in address):
+        raise EndpointRefused(
+            f"endpoint {address!r} holds a blank, a control character or a letter beyond ASCII; write those "
+            "percent-encoded, as %20"
+        )
     port = port or _PORTS[parts.scheme]
     if parts.hostname not in allowed and f"{parts.hostname}:{port}" not in allowed:
         raise EndpointRefused(
@@ -203,7 +210,7 @@ def _seconds(retry_after: str | None) -> float:
         return float(text[:9])
     try:
         moment = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         return 0.0
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return max(0.0, (moment - datetime.now(UTC)).total_seconds())

@@ -180,10 +180,11 @@ def _first_cut(world: World, arm: str, phase: str) -> int:
     phases = arm_phases(world.plan, arm_settings(world.plan.arm(arm)), world.prepared, world.questions)
     if phase in phases.shared:
         return phases.shared[phase]
-    if phase.isdecimal() and int(phase) in phases.runs:
-        return int(phase)
+    for cut in phases.runs:
+        if phase == str(cut):
+            return cut
     raise BadInput(
-        "phase", f"“{arm}” did not run at {phase!r}", f"Use one of {', '.join(phases.shared)}, or a first cut."
+        "phase", f"“{arm}” did not run at {phase[:40]!r}", f"Use one of {', '.join(phases.shared)}, or a first cut."
     )
 
 

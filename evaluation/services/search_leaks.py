@@ -23,6 +23,7 @@ from django.db.models import BinaryField, Field, Model
 from evaluation.domain.authorise import TWIN_SUFFIX, Access, access
 from evaluation.domain.frozen import FrozenQuestion, Interval
 from evaluation.domain.recorded import RecordedChunks
+from evaluation.domain.rendering import prompt_head
 from evaluation.domain.restricted_text import RestrictedText, restricted_text
 from evaluation.models import Plan, Release, Sweep
 from evaluation.services.cell_exposure import Exposure, exposures
@@ -82,11 +83,12 @@ class _Search:
     def __init__(self, sweep: Sweep, world: World) -> None:
         self.sweep, self.world = sweep, world
         self.documents = world.prepared.documents
+        settings = pipeline_settings(world.plan)
         self.public = [
-            *(one.text for one in world.asked),
+            # Whole heads: where a question meets the lines around it, it reads like a heading of the same words.
+            *(prompt_head(settings, one) for one in world.asked),
             *(one.question_id for one in world.asked),
             *(one.document_id for one in self.documents),
-            pipeline_settings(world.plan).instructions,
         ]
         self._hidden: dict[frozenset[str], RestrictedText] = {}
         self._rights: dict[tuple[frozenset[str], date], Access] = {}

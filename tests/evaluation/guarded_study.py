@@ -4,6 +4,7 @@ uses; and plans over it with any recovery."""
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from datetime import date
 
 from django.db import transaction
@@ -81,10 +82,12 @@ QUESTIONS = (
 )
 
 
-def guarded_study(name: str = "guarded") -> FixtureSet:
-    """The study, frozen."""
+def guarded_study(name: str = "guarded", restricted: Mapping[str, str] | None = None) -> FixtureSet:
+    """The study, frozen, with more texts that need the label “board” by document id."""
     study = create_study(OPERATOR, name, "Lending, with secrets")
-    import_versions(OPERATOR, study, [(_source(one), text.encode()) for one, text in TEXTS.items()])
+    import_versions(
+        OPERATOR, study, [(_source(one), text.encode()) for one, text in (TEXTS | dict(restricted or {})).items()]
+    )
     with transaction.atomic():
         written = write_questions(OPERATOR, study, [_question(*row) for row in QUESTIONS])
         for one, (_, _, document, quote, _) in zip(written, QUESTIONS, strict=True):
@@ -123,7 +126,7 @@ def _source(name: str) -> SourceEntry:
         version_label="1",
         observation_date=DAY,
         media_type="text/markdown",
-        access_labels=frozenset({"board"}) if name == "vault" else frozenset(),
+        access_labels=frozenset() if name in TEXTS and name != "vault" else frozenset({"board"}),
         access_ranges=(
             (RangeRule(frozenset({"board"}), from_quote=first, to_quote=last),) if name == "handbook" else ()
         ),

@@ -90,7 +90,7 @@ def test_what_cannot_be_exported_is_refused_with_what_there_is(tmp_path: Path) -
     sweep = guarded_sweep(guarded_toml(capacity=26))
     with pytest.raises(BadInput, match="overlap, plain"):
         trec_export(sweep, "other", "1/1")
-    for phase in ("3/8", "5", "x"):
+    for phase in ("3/8", "5", "x", "-1", "٣", "9" * 5000):
         with pytest.raises(BadInput, match="1/2, 1/1"):
             trec_export(sweep, "plain", phase)
     taken = tmp_path / "file"

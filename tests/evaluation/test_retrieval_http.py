@@ -197,8 +197,10 @@ def test_retry_after_is_honoured_and_a_long_one_is_not_waited_for(
         assert found.failed == ("http-503 after 1 attempt",)
         assert len(server.requests) == 1
     monkeypatch.setattr(http_transport, "MOST_WAIT", 0.001)
-    found, server, _ = ask(world, lambda path, request: Reply(b"", 503, {"Retry-After": "soon"}))
-    assert found.failed == ("http-503 after 3 attempts",)
+    far = f"Mon, 01 Jan {'9' * 30} 00:00:00 GMT"
+    for unreadable in ("soon", far, f"Mon, 01 Jan 2030 {'9' * 30}:00:00 GMT"):
+        found, server, _ = ask(world, lambda path, request, asks=unreadable: Reply(b"", 503, {"Retry-After": asks}))
+        assert found.failed == ("http-503 after 3 attempts",)
 
 
 @pytest.mark.parametrize("reply", [Reply(b"{}", wait=30), Reply(b"{}" * 400, drip=0.02)])
@@ -346,6 +348,10 @@ def test_system_that_passes_bm25_through_gives_its_ranks(world: tuple[PreparedCo
         ("http://search.example.evil/", "not on the list"),
         ("http://search.example:8443/", "not on the list"),
         ("http://[::1/", "is no address"),
+        ("http://search.example:0/", "port 0 is no port"),
+        ("http://search.example/a b", "percent-encoded"),
+        ("http://search.example/a\r\nX-More: b", "percent-encoded"),
+        ("http://search.example/sök", "percent-encoded"),
     ],
 )
 def test_only_listed_hosts_are_called(address: str, said: str) -> None:

@@ -154,3 +154,12 @@ def test_command_names_places_and_prints_no_text(tmp_path: Path) -> None:
     with pytest.raises(CommandError) as missing:
         call_command("search_leaks", "latest", "--log", str(tmp_path / "none.log"), stdout=out)
     assert missing.value.returncode == 2
+
+
+def test_restricted_heading_in_a_questions_own_words_is_no_leak_of_its_prompt() -> None:
+    asked = "When are the folding chairs counted?"
+    answers = f"# Answers\n\nQuestion: {asked}\n\nEvidence:\nOnly the treasurer's ledger of brass tokens says so.\n"
+    sweep = guarded_sweep(guarded_toml(), guarded_study(restricted={"answers": answers}))
+    assert search_leaks(sweep).leaks == ()
+    planted = search_leaks(sweep, ["printed: treasurer's ledger of brass tokens"])
+    assert {one.place for one in planted.leaks} == {"log, entry 1"}
