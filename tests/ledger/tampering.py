@@ -66,7 +66,7 @@ def forged():
 def change_one_byte(random: Random, table: str, column: str, among: str = "") -> bool:
     """Change one byte (or the least unit) of a random row's column; whether the database took it and it says more.
 
-    `among` is an SQL condition on the rows to draw from. A change that leaves the value's meaning as it was (blank space
+    `among` is an SQL condition on the rows drawn from. A change that leaves the value's meaning as it was (blank space
     in the JSON copy, padding bits at the end of a deflated payload) is no change.
     """
     keys = KEYS[table]
