@@ -25,6 +25,11 @@ def sealed_with_report() -> Sweep:
     return sweep
 
 
+def drawings_done(page: Page) -> None:
+    """Wait until every chart of the page has its drawing."""
+    expect(page.locator(".drawing-slot")).to_have_count(0, timeout=30_000)
+
+
 def test_lead_goes_from_a_preset_to_a_signed_release(
     page: Page, sign_in: Callable[..., None], expect_status: Callable[..., None], shoot: Callable[..., Any]
 ) -> None:
@@ -89,6 +94,9 @@ def test_every_page_is_accessible_and_looks_right(
         "sweep": f"/sweeps/{running.pk}/",
         "results": f"/sweeps/{sealed.pk}/results/",
         "segment": f"/sweeps/{sealed.pk}/results/overall/",
+        "questions": f"/sweeps/{sealed.pk}/questions/?change=fragile",
+        "measures": f"/sweeps/{sealed.pk}/measures/",
+        "chart": f"/sweeps/{sealed.pk}/charts/questions-by-phase/",
         "question": f"/sweeps/{sealed.pk}/questions/opening/?phase=1/2",
         "restricted": f"/sweeps/{sealed.pk}/questions/alarm/?phase=1/2",
         "markup": f"/sweeps/{sealed.pk}/questions/incident/?phase=1/2",
@@ -96,6 +104,7 @@ def test_every_page_is_accessible_and_looks_right(
     }
     for name, address in pages.items():
         page.goto(address)
+        drawings_done(page)
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
             check_accessibility(page)
@@ -212,10 +221,66 @@ def test_drawn_source_keeps_every_byte_and_cuts_stand_between_runs(page: Page, s
     expect(page.get_by_text("phase 1/2")).to_be_visible()
 
 
+def test_slider_walks_the_phases_in_place_and_keys_walk_the_lost_questions(
+    page: Page, sign_in: Callable[..., None]
+) -> None:
+    sweep = sealed_with_report()
+    sign_in(page, make_member(sweep.plan.study, Role.LEAD, clearance=["staff", "keys"]))
+    page.goto(f"/sweeps/{sweep.pk}/questions/?change=lost")
+    first = page.locator("[data-list] a").first
+    title = first.inner_text()
+    page.keyboard.press("j")
+    expect(first).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text(title)
+
+    slider = page.get_by_label("Phase", exact=True)
+    slider.focus()
+    page.evaluate("window.stays = true")
+    page.keyboard.press("Home")
+    expect(page.get_by_text("phase 1/4")).to_be_visible()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_text("phase 3/4")).to_be_visible()
+    expect(slider).to_be_focused()
+    assert slider.get_attribute("aria-valuetext") == "3/4"
+    assert "at=3" in page.url
+    page.locator("h1").click()
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("]")
+    expect(page.get_by_text("phase 1/1")).to_be_visible()
+    expect(slider).to_have_value("4")
+    assert page.evaluate("window.stays"), "the page was loaded anew"
+
+    page.keyboard.press("n")
+    expect(page.get_by_role("heading", level=1)).not_to_have_text(title)
+    page.keyboard.press("p")
+    expect(page.get_by_role("heading", level=1)).to_have_text(title)
+
+
+def test_question_page_and_charts_work_without_scripts(
+    new_page: Callable[..., Page], sign_in: Callable[..., None]
+) -> None:
+    sweep = sealed_with_report()
+    page = new_page(java_script_enabled=False)
+    sign_in(page, make_member(sweep.plan.study, Role.LEAD))
+    page.goto(f"/sweeps/{sweep.pk}/questions/opening/")
+    page.get_by_label("Phase", exact=True).fill("3")
+    page.get_by_role("button", name="Show").click()
+    expect(page.get_by_text("phase 3/4")).to_be_visible()
+    page.goto(f"/sweeps/{sweep.pk}/results/overall/")
+    expect(page.locator("figure.chart img").first).to_be_visible()
+    page.goto(f"/sweeps/{sweep.pk}/questions/")
+    page.get_by_label("Segment").select_option("number-and-scope")
+    page.get_by_role("button", name="Show").click()
+    expect(page.get_by_text("4 of 12 questions")).to_be_visible()
+
+
 def test_chart_follows_the_theme(page: Page, sign_in: Callable[..., None]) -> None:
     sweep = sealed_with_report()
     sign_in(page, make_member(sweep.plan.study, Role.LEAD))
     page.goto(f"/sweeps/{sweep.pk}/results/")
+    drawings_done(page)
     label = page.locator("figure.chart svg text").first
     colours = []
     for scheme in ("light", "dark"):

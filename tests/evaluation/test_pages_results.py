@@ -105,11 +105,11 @@ class TestResults(TestCase):
 
     def test_results_page_costs_the_same_queries_whatever_it_lists(self) -> None:
         self.page("results")
-        with self.assertNumQueries(8):
+        with self.assertNumQueries(9):
             self.page("results")
-        with self.assertNumQueries(7):
+        with self.assertNumQueries(8):
             self.page("results-segment", "rule-and-exception")
-        with self.assertNumQueries(7):
+        with self.assertNumQueries(8):
             self.page("results-segment", "overall")
 
     def test_segment_page_shows_every_phase_with_its_interval_and_how_the_worst_was_estimated(self) -> None:
