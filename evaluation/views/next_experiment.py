@@ -7,8 +7,9 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_http_methods, require_POST
 
+from annotate.domain.errors import BadInput
 from annotate.permissions import allows, require
 from annotate.views.respond import respond
 from annotate.views.study_nav import asker
@@ -40,7 +41,7 @@ def next_experiment(request: HttpRequest, pk: int, question_id: str) -> HttpResp
         require(actor, "plan.write")
         chosen = next((one for one in proposals if one["plan"] and one["ident"] == request.POST.get("proposal")), None)
         if chosen is None:
-            raise Http404("no such experiment for this question")
+            raise BadInput("proposal", "this question asks for no such experiment here", "Choose one of the page.")
         keep_draft(request, sweep.plan.study, sweep.plan.fixture_set, plan_to_toml(chosen["plan"]))
         return redirect(f"{reverse('plans', args=[sweep.plan.study.slug])}#new")
     back = reverse("sweep-question", args=[sweep.pk, question_id])
@@ -63,13 +64,13 @@ def next_experiment(request: HttpRequest, pk: int, question_id: str) -> HttpResp
     return respond(request, "evaluation/next_experiment.html", context)
 
 
-@require_GET
+@require_POST
 @page
 def fixture_file(request: HttpRequest, pk: int, question_id: str) -> HttpResponse:
-    """Download a question as a regression fixture."""
+    """Download a question as a regression fixture. By POST: corpora are indexed anew, which no crawler should do."""
     sweep, _ = sweep_for(request, pk, "dataset.export")
     try:
-        made = regression_fixture(asker(request), sweep, question_id, request.GET.get("candidate", ""))
+        made = regression_fixture(asker(request), sweep, question_id, request.POST.get("candidate", ""))
     except LookupError as missing:
         raise Http404(str(missing)) from missing
     return attachment(made.data, made.name, "application/gzip")

@@ -107,7 +107,7 @@ class TestPages(TestCase):
 
     def test_unknown_proposal_phase_or_candidate_is_not_there(self) -> None:
         self.client.force_login(self.lead)
-        assert self.client.post(self.page, {"proposal": "nothing"}).status_code == 404
+        assert self.client.post(self.page, {"proposal": "nothing"}).status_code == 422
         assert self.client.get(self.page, {"phase": "1/7"}).status_code == 404
         assert self.client.get(self.page, {"candidate": "nobody"}).status_code == 404
 
@@ -118,14 +118,14 @@ class TestPages(TestCase):
         assert b"Open it as a plan" not in page.content
         fixture = reverse("sweep-question-fixture", args=[self.sweep.pk, self.lost])
         assert fixture.encode() not in page.content
-        assert self.client.get(fixture).status_code == 403
+        assert self.client.post(fixture).status_code == 403
         assert self.client.post(self.page, {"proposal": "x"}).status_code == 403
 
     def test_fixture_downloads_as_an_archive(self) -> None:
         self.client.force_login(self.lead)
-        answer = self.client.get(reverse("sweep-question-fixture", args=[self.sweep.pk, self.lost]))
+        answer = self.client.post(reverse("sweep-question-fixture", args=[self.sweep.pk, self.lost]))
         assert answer.status_code == 200
         assert "replay.json" in archive.unpack(answer.content, "download")
         assert answer["X-Content-Type-Options"] == "nosniff"
         nobody = reverse("sweep-question-fixture", args=[self.sweep.pk, "nobody"])
-        assert self.client.get(nobody).status_code == 404
+        assert self.client.post(nobody).status_code == 404
