@@ -94,8 +94,13 @@ class TokenizedText:
         return known
 
     def token_containing(self, offset: int) -> int:
-        """Index of the last token that starts at or before byte `offset` (0 when none does)."""
-        return max(0, int(np.searchsorted(self.starts()[:-1], offset, side="right")) - 1)
+        """Index of the first token of the character at byte `offset` (0 when no token starts at or before it).
+
+        A byte-level tokenizer may split a character into several tokens; all of them start where the character does.
+        """
+        starts = self.starts()[:-1]
+        last = max(0, int(np.searchsorted(starts, offset, side="right")) - 1)
+        return int(np.searchsorted(starts, starts[last], side="left")) if starts.size else 0
 
     def first_token_from(self, offset: int) -> int:
         """Index of the first token that starts at or after byte `offset` (`n` when none does)."""

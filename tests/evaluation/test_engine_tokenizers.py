@@ -89,7 +89,7 @@ def test_offsets_that_run_backwards_are_refused_by_name() -> None:
 
 def test_token_lookup_by_byte() -> None:
     tokens = byte_tokenizer().encode("aé b".encode())
-    assert [tokens.token_containing(i) for i in range(5)] == [0, 2, 2, 3, 4]
+    assert [tokens.token_containing(i) for i in range(5)] == [0, 1, 1, 3, 4]
     assert [tokens.first_token_from(i) for i in range(6)] == [0, 1, 3, 3, 4, 5]
 
 
@@ -163,3 +163,13 @@ def test_shipped_tokenizer_was_trained_on_text_that_is_here() -> None:
     files = train.text_files()
     assert len(files) >= 14
     assert {path.relative_to(train.ROOT).parts[:3] for path in files} == {("evaluation", "demo", "corpus")}
+
+
+def test_token_containing_a_split_character_is_its_first_token() -> None:
+    text = "Measure. 📏 rules".encode()
+    tokens = load_tokenizer().encode(text)
+    at = text.index("📏".encode())
+    first = tokens.token_containing(at)
+    assert int(tokens.starts()[first]) == at
+    assert first == 0 or int(tokens.starts()[first - 1]) < at
+    assert tokens.first_token_from(at + 4) - first == 2
