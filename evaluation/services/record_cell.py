@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from evaluation.domain.chunks import UNSHIFTED_CONTROL
+from evaluation.domain.floating import floating_of
 from evaluation.domain.frozen import FrozenQuestion
 from evaluation.domain.oracle import OracleResult
 from evaluation.domain.outcome_payload import OutcomeColumns, columns_of, outcomes_payload
@@ -44,11 +45,12 @@ def manifest_record(world: World, build: IndexBuild, phase: int) -> ResultEntry:
 
 
 def _standing(world: World, build: IndexBuild, phase: int) -> dict[str, str | list[str]]:
-    """What a build is in its plan: the shared labels that map to it, and whether it is an unshifted control, which it
-    is too where only its retriever cannot follow a shift."""
+    """What a build is in its plan: the shared labels that map to it, names that do not pin what they stand for, and
+    whether it is an unshifted control, which it is too where only its retriever cannot follow a shift."""
     labels, stride = world.plan.phase_labels, world.plan.stride_of(world.plan.arm(build.arm.name))
     return {
         "control": "" if stride else UNSHIFTED_CONTROL,
+        "floating": sorted({*build.manifest["floating"], *floating_of(world.plan, world.plan.arm(build.arm.name))}),
         "labels": [str(one) for one in labels if not stride or one.phase(build.arm.segmenter.stride) == phase],
     }
 

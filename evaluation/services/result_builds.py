@@ -14,7 +14,9 @@ from evaluation.services.arm_phases import CONTROL
 from evaluation.services.frozen_world import load_world
 from evaluation.services.outcome_table import OutcomeTable
 from evaluation.services.pipeline_of import arm_settings
+from evaluation.services.result_keys import MANIFEST
 from evaluation.services.result_rows import Rows
+from ledger.selectors.records import results
 
 
 def build_rows(sweep: Sweep, table: OutcomeTable) -> Rows:
@@ -25,6 +27,17 @@ def build_rows(sweep: Sweep, table: OutcomeTable) -> Rows:
     """
     distinct = [(arm.name, sorted(set(table.phases[arm.name].shared.values()))) for arm in table.plan.arms]
     return Rows(sum(len(phases) for _, phases in distinct), _rows(sweep, table, distinct))
+
+
+def chunkings(sweep: Sweep, table: OutcomeTable) -> dict[str, int]:
+    """Return by arm how many different chunkings its shared phases came to, from the manifests: phases with the same
+    chunks are one observation, however many labels they have."""
+    found: dict[str, set[str]] = {}
+    for row in results(scopes=[sweep.scope], kinds=[MANIFEST]).iterator(chunk_size=50):
+        manifest = row.value
+        if manifest["phase"] in table.phases[manifest["arm"]].shared.values():
+            found.setdefault(manifest["arm"], set()).add(manifest["chunk_ids"])
+    return {arm: len(different) for arm, different in found.items()}
 
 
 def _rows(sweep: Sweep, table: OutcomeTable, distinct: list[tuple[str, list[int]]]) -> Iterator[dict[str, Any]]:

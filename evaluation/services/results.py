@@ -11,20 +11,22 @@ from typing import Any
 from django.db import transaction
 
 from evaluation.domain.decision import decision_payload
+from evaluation.domain.floating import floating_of
 from evaluation.models import Sweep, SweepReport
 from evaluation.services.decide_release import decision_of
 from evaluation.services.outcome_table import OutcomeTable, Progress, table_of_results
 from evaluation.services.problems import NotSealed
-from evaluation.services.result_builds import build_rows
+from evaluation.services.result_builds import build_rows, chunkings
 from evaluation.services.result_figures import arm_rows, figure_rows, oracle_rows, targeted_rows
 from evaluation.services.result_frontier import frontier_rows
 from evaluation.services.result_measures import arm_phase_rows, measure_rows
 from evaluation.services.result_pairs import interaction_rows, pair_rows
 from evaluation.services.result_rows import view_of
+from evaluation.services.result_ties import tie_rows
 from ledger.domain.canonical import digest
 
 #: Changes whenever the same outcomes would give another report; reports kept under an older form are computed anew.
-FORM = 4
+FORM = 5
 
 #: What most look-ups in a report name.
 PLACE = frozenset({"view", "sample", "segment"})
@@ -105,7 +107,7 @@ def report_body(results: SweepResults) -> bytes:
 
 def compute_results(sweep: Sweep, table: OutcomeTable, *, progress: Progress = lambda done, of: None) -> SweepResults:
     """Compute the whole report of a sweep from `table`."""
-    plan = table.plan
+    plan, made = table.plan, chunkings(sweep, table)
     data: dict[str, Any] = {
         "form": FORM,
         "sweep": {
@@ -133,6 +135,8 @@ def compute_results(sweep: Sweep, table: OutcomeTable, *, progress: Progress = l
                 "overlap": arm.overlap,
                 "stride": table.phases[arm.name].stride,
                 "phases": dict(table.phases[arm.name].shared),
+                "chunkings": made.get(arm.name, 0),
+                "floating": list(floating_of(plan, arm)),
             }
             for arm in plan.arms
         ],
@@ -145,6 +149,7 @@ def compute_results(sweep: Sweep, table: OutcomeTable, *, progress: Progress = l
         "frontier": [],
         "builds": [],
         "measures": list(measure_rows(table)),
+        "ties": list(tie_rows(sweep, table)),
         "targeted": list(targeted_rows(table)),
         "oracle": list(oracle_rows(table)),
         # Kept for the pages: deciding reads every outcome, which takes seconds. A signature decides from the sealed

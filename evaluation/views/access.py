@@ -16,10 +16,12 @@ from annotate.models import Study
 from annotate.permissions import Actor, actor_for, require
 from annotate.views.respond import crumbs, respond
 from annotate.views.study_nav import asker, study_links
+from evaluation.domain.floating import floating_names
 from evaluation.domain.plan_schema import PlanRefused
 from evaluation.models import Plan, Sweep
 from evaluation.selectors.pages import plans_visible_to, sweeps_visible_to
 from evaluation.services.problems import CannotAccept, Conflict, ReasonMissing
+from evaluation.services.write_plan import plan_value
 
 type View = Callable[..., HttpResponse]
 
@@ -95,6 +97,7 @@ def sweep_frame(actor: Actor, sweep: Sweep, *trail: tuple[str, str]) -> dict[str
     return {
         "sweep": sweep,
         "plan": plan,
+        "floating": floating_names(plan_value(plan)),
         **frame(
             actor,
             plan.study,

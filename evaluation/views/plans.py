@@ -20,6 +20,7 @@ from annotate.models import Study
 from annotate.permissions import Actor, allows, require
 from annotate.views.respond import respond
 from annotate.views.study_nav import asker, study_and_actor
+from evaluation.domain.floating import floating_names
 from evaluation.domain.plan_schema import PlanProblem, PlanRefused
 from evaluation.domain.plan_toml import parse_plan
 from evaluation.domain.sweep_limits import NAMES, Prices, read_limits
@@ -201,6 +202,7 @@ def _show(
         **frame(actor, found.study, (found.name, "")),
         "plan": found,
         "value": value,
+        "floating": floating_names(value),
         "sections": plan_reading.sections(value, known),
         "arm_rows": plan_reading.arm_rows(value, known),
         "gate_names": plan_reading.GATE_NAMES.values(),

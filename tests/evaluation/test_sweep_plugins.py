@@ -24,6 +24,7 @@ from evaluation.services.estimate_plan import estimate_text
 from evaluation.services.frozen_world import load_world
 from evaluation.services.outcome_table import table_of_results
 from evaluation.services.pipeline_of import arm_settings
+from evaluation.services.population import block_of
 from evaluation.services.results import SweepResults, sweep_results
 from evaluation.services.run_cell import index_build
 from evaluation.services.start_sweep import start_sweep
@@ -285,7 +286,7 @@ def test_system_that_indexes_our_chunks_is_measured_at_every_phase(settings: Any
 
 @pytest.mark.parametrize("chunks", ["dump", "window"])
 def test_system_with_an_index_of_its_own_is_one_observation_that_can_answer_well(
-    chunks: str, settings: Any, tmp_path: Path
+    chunks: str, settings: Any, tmp_path: Path, client: Client
 ) -> None:
     settings.RETRIEVAL_HOSTS_ALLOWED = ["127.0.0.1"]
     system = WordSearch()
@@ -309,7 +310,12 @@ def test_system_with_an_index_of_its_own_is_one_observation_that_can_answer_well
     assert (manifest["control"], manifest["labels"]) == ("unshifted control", ["1/4", "1/2", "3/4", "1/1"])
     assert manifest["phase"] == (0 if chunks == "dump" else 28)
     (row,) = sweep_results(sweep).rows("arms", arm="plain")
-    assert (row["stride"], len(set(row["phases"].values()))) == (0, 1)
+    assert (row["stride"], len(set(row["phases"].values())), row["chunkings"]) == (0, 1, 1)
+    assert row["floating"] == manifest["floating"] == [server.address()]
+    client.force_login(make_member(plan.study, Role.LEAD))
+    for name, at in (("plan", plan.pk), ("sweep", sweep.pk), ("results", sweep.pk)):
+        page = client.get(reverse(name, args=[at])).content.decode()
+        assert f"<strong>◔ Not pinned</strong><p><code>{server.address()}</code>" in page
     assert supported(sweep_results(sweep), "plain") > 0
 
 
@@ -337,3 +343,26 @@ def test_question_shows_its_stages_in_the_order_each_arm_runs_them(client: Clien
         "Duplicates merged",
         "Packed in the prompt",
     ]
+
+
+def test_ties_across_k_are_counted_with_those_whose_support_depends_on_them() -> None:
+    # Whole documents: the five that share a question's words tie for it, and the one it is about stands first.
+    large = 'segmenter = "token-window"\ncapacity = 400\noverlap = 0\nfactor = "combined"'
+    sweep = sealed(arm_plan(large, grid=2).replace("top_k = 2", "top_k = 3"))
+    rows = {(row["arm"], row["phase"]): row for row in sweep_results(sweep).rows("ties")}
+    assert {arm for arm, _ in rows} == {"overlap", "plain"}
+    recounted = dict.fromkeys(rows, 0)
+    answerable = {f"how-long-{thing}" for thing in THINGS}
+    world = load_world(sweep.plan)
+    for record in Result.objects.filter(scope=sweep.scope, kind="retrieval"):
+        block = int(record.key.split("/")[3])
+        asked = block_of(world.asked, block, sweep.block_size)
+        named = [asked[at].question_id for at, first, last in record.value["ties_at_k"] if first <= 3 < last]
+        recounted[record.value["arm"], record.value["phase"]] += len(answerable.intersection(named))
+    assert {place: row["tied"] for place, row in rows.items()} == recounted
+    for row in rows.values():
+        assert (row["k"], row["asked"]) == (3, 4)
+        assert row["decisive"] <= row["tied"] <= row["asked"]
+    whole = [row for place, row in rows.items() if place[0] == "plain"]
+    assert any(row["tied"] for row in whole)
+    assert not any(row["decisive"] for row in whole)
