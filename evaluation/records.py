@@ -57,6 +57,7 @@ def sweep_started_payload(sweep: Sweep) -> dict[str, Any]:
         "seed": str(sweep.seed),
         "block_size": sweep.block_size,
         "held_out": sweep.held_out,
+        **({"recompute": True} if sweep.recompute else {}),
         "cells": arms,
         "layout": digest(canonical_bytes(sorted(list(place) for place in places))),
         "at": timestamp(sweep.started_at),
@@ -93,6 +94,8 @@ def attempt_payload(attempt: Attempt) -> dict[str, Any]:
     measured = {name: int(value) for name in MEASURED if (value := getattr(attempt, name)) is not None}
     return {
         **({"measured": measured} if measured else {}),
+        **({"engine": attempt.engine} if attempt.engine else {}),
+        **({"reused_from": Sweep(pk=attempt.reused_from_id).scope} if attempt.reused_from_id else {}),
         "arm": cell.arm,
         "phase": cell.phase,
         "block": cell.block,

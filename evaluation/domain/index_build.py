@@ -91,7 +91,7 @@ def build_index(prepared: PreparedCorpus, arm: ArmSettings, phase: int | None) -
         "analyser": prepared.analyser.description,
         "statistics": "document frequency, chunk count and average length over the whole index, before any filter",
         "order": "score descending, then document id and version digest, then start",
-        "packages": _pins(),
+        "packages": package_pins(),
         "floating": floating_aliases(prepared.tokenizer.name, prepared.tokenizer.digest),
         "chunk_count": len(chunks),
         "chunk_ids": chunks_id,
@@ -111,8 +111,8 @@ def build_index(prepared: PreparedCorpus, arm: ArmSettings, phase: int | None) -
 
 
 @cache
-def _pins() -> dict[str, str]:
-    """Installed versions; looked up once, since every look-up reads files."""
+def package_pins() -> dict[str, str]:
+    """Installed versions of `PINNED`; looked up once, since every look-up reads files."""
     return {name: package_version(name) for name in PINNED}
 
 

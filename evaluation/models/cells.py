@@ -56,6 +56,9 @@ class Attempt(models.Model):
     and its retrieval index; 0 where this process had them), `query_us` (all `asked` questions through every stage),
     `cold` (the first use of the build in that process), `beside` (other cells in work meanwhile), and the tokens of the
     prompts a generator was sent and of its answers.
+
+    `engine` is the digest of what a finished try's results were made with; where they were taken from an earlier sweep
+    of the same plan instead (`reused_from`) nothing was measured.
     """
 
     class Outcome(models.TextChoices):
@@ -81,6 +84,8 @@ class Attempt(models.Model):
     beside = models.PositiveIntegerField(null=True, blank=True)
     input_tokens = models.PositiveBigIntegerField(null=True, blank=True)
     output_tokens = models.PositiveBigIntegerField(null=True, blank=True)
+    engine = models.CharField(max_length=64, blank=True)
+    reused_from = models.ForeignKey(Sweep, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
 
     class Meta:
         ordering = ["cell_id", "number", "pk"]

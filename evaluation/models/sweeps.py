@@ -12,7 +12,8 @@ class Sweep(models.Model):
     """`root` is the Merkle root of its sealed results; empty until sealed. `seed` orders the cells.
 
     `block_size` is how many questions one cell asks (the questions in order of their ids); `held_out` says whether the
-    sweep opened the held-out partition. `max_*` are caps a lead may raise: cells begun, minutes of work summed over
+    sweep opened the held-out partition, `recompute` that nothing may be taken from an earlier sweep of the plan.
+    `max_*` are caps a lead may raise: cells begun, minutes of work summed over
     workers, and money, by the prices (decimal text, per million tokens) given with them; none of them can change a
     result.
     """
@@ -31,6 +32,7 @@ class Sweep(models.Model):
     seed = models.PositiveBigIntegerField()
     block_size = models.PositiveIntegerField(default=256)
     held_out = models.BooleanField(default=False)
+    recompute = models.BooleanField(default=False)
     max_cells = models.PositiveIntegerField(null=True, blank=True)
     max_minutes = models.PositiveIntegerField(null=True, blank=True)
     max_cost = models.CharField(max_length=40, blank=True)

@@ -21,7 +21,7 @@ from django.utils import timezone
 
 from evaluation.models import Attempt, Cell, Sweep
 from evaluation.services.limit_sweep import holds_back, limits_of
-from evaluation.services.report_attempt import Measured, report_attempt
+from evaluation.services.report_attempt import Measured, Origin, report_attempt
 
 #: Cells looked at per try. More than one, so that workers who lose a race for the first need not ask again at once.
 _LOOK_AHEAD = 8
@@ -114,7 +114,13 @@ def give_back(lease: Lease) -> None:
             report(lease, Attempt.Outcome.CANCELLED, "The worker was stopped before the cell was done.")
 
 
-def report(lease: Lease, outcome: Attempt.Outcome, problem: str = "", measured: Measured | None = None) -> None:
+def report(
+    lease: Lease,
+    outcome: Attempt.Outcome,
+    problem: str = "",
+    measured: Measured | None = None,
+    origin: Origin | None = None,
+) -> None:
     """Write down how this lease's attempt ended (inside the caller's transaction)."""
     report_attempt(
         cell_id=lease.cell_id,
@@ -124,6 +130,7 @@ def report(lease: Lease, outcome: Attempt.Outcome, problem: str = "", measured: 
         outcome=outcome,
         problem=problem,
         measured=measured,
+        origin=origin,
     )
 
 

@@ -9,16 +9,17 @@ from django.db import transaction
 
 from evaluation.models import Attempt, Cell, Sweep
 from evaluation.services.claim import Lease, close, report
-from evaluation.services.report_attempt import Measured
-from ledger.services import ResultEntry, put_results
+from evaluation.services.report_attempt import Measured, Origin
+from ledger.services import ResultEntry, StoredEntry, put_results
 
 
 @dataclass(frozen=True)
 class CellResult:
-    """What a cell came to: `results` for the sealed part of the ledger, `measured` for the report."""
+    """What a cell came to: `results` for the sealed part of the ledger, `measured` and `origin` for the report."""
 
-    results: Sequence[ResultEntry]
+    results: Sequence[ResultEntry | StoredEntry]
     measured: Measured | None = None
+    origin: Origin | None = None
 
 
 def finish_cell(lease: Lease, result: CellResult) -> bool:
@@ -35,7 +36,7 @@ def finish_cell(lease: Lease, result: CellResult) -> bool:
             report(lease, Attempt.Outcome.CANCELLED, "The sweep was cancelled while the cell ran.")
             return False
         write_results(lease, result)
-        report(lease, Attempt.Outcome.DONE, measured=result.measured)
+        report(lease, Attempt.Outcome.DONE, measured=result.measured, origin=result.origin)
     return True
 
 

@@ -31,10 +31,12 @@ def limits_of(sweep: Sweep) -> Limits:
 def used_by(sweep: Sweep) -> Used:
     """Return what a sweep has used: tries that ended (with a result or without) and cells in work. Three queries.
 
+    What was taken from an earlier sweep took no minutes, though its cells were begun.
+
     A LATE report is of a try whose end was reported by whoever took the cell over, and is not counted twice.
     """
     tries = (
-        Attempt.objects.filter(cell__sweep=sweep)
+        Attempt.objects.filter(cell__sweep=sweep, reused_from=None)
         .exclude(outcome=Attempt.Outcome.LATE)
         .aggregate(
             spent=Sum(ExpressionWrapper(F("finished_at") - F("started_at"), output_field=DurationField())),

@@ -6,8 +6,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from django.db.models import Count
+
 from evaluation.domain.sweep_limits import Limits, Used
-from evaluation.models import Sweep
+from evaluation.models import Attempt, Sweep
 from evaluation.selectors.latency import latencies_of
 from evaluation.services.limit_sweep import limits_of, used_by
 from evaluation.services.results import SweepResults
@@ -19,15 +21,23 @@ def results_document(sweep: Sweep, results: SweepResults) -> dict[str, Any]:
 
 
 def operations_of(sweep: Sweep) -> dict[str, Any]:
-    """Return the operations of a sweep as plain data. Four queries."""
+    """Return the operations of a sweep as plain data. Five queries."""
     limits, used = limits_of(sweep), used_by(sweep)
     return {
         "seed": str(sweep.seed),
         "block_size": sweep.block_size,
         "limits": limits_data(limits),
         "used": used_data(limits, used),
+        "reused": reused_data(sweep),
         "latency": [asdict(one) for one in latencies_of(sweep)],
     }
+
+
+def reused_data(sweep: Sweep) -> dict[str, int]:
+    """Return how many cells were taken from which earlier sweep ("sweep:3") instead of computed."""
+    rows = Attempt.objects.filter(cell__sweep=sweep, reused_from__isnull=False)
+    counted = rows.order_by("reused_from_id").values_list("reused_from_id").annotate(cells=Count("pk"))
+    return {Sweep(pk=source).scope: cells for source, cells in counted}
 
 
 def limits_data(limits: Limits) -> dict[str, int | str | None]:

@@ -23,6 +23,15 @@ class Measured:
     output_tokens: int = 0
 
 
+@dataclass(frozen=True)
+class Origin:
+    """Where a finished try's results come from: `engine` is the digest of what makes them (`reuse_cells.engine_of`),
+    `reused_from` the sweep they were taken from where nothing was computed."""
+
+    engine: str
+    reused_from: int | None = None
+
+
 def report_attempt(
     *,
     cell_id: int,
@@ -32,6 +41,7 @@ def report_attempt(
     outcome: Attempt.Outcome,
     problem: str = "",
     measured: Measured | None = None,
+    origin: Origin | None = None,
 ) -> Attempt:
     """Add one report, as a row and as a record of the chain, inside the caller's transaction.
 
@@ -45,6 +55,8 @@ def report_attempt(
         outcome=outcome,
         problem=problem,
         started_at=started_at,
+        engine=origin.engine if origin else "",
+        reused_from_id=origin.reused_from if origin else None,
         **(asdict(measured) if measured else {}),
     )
     append(CELL_ATTEMPT, attempt_payload(attempt), cell.sweep.scope)

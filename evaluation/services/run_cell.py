@@ -28,9 +28,10 @@ from evaluation.services.pipeline_of import (
 )
 from evaluation.services.population import block_of
 from evaluation.services.record_cell import build_records, cell_records, manifest_record
-from evaluation.services.report_attempt import Measured
+from evaluation.services.report_attempt import Measured, Origin
 from evaluation.services.result_keys import ANSWER
 from evaluation.services.result_keys import ORACLE as ORACLE_RECORD
+from evaluation.services.reuse_cells import engine_of
 
 
 class CellRefused(Exception):
@@ -74,16 +75,15 @@ def run_cell(cell_id: int) -> CellResult:
     if cell.arm == ORACLE:
         ceiling = diagnostic_ceiling(world.plan)
         found = run_oracle(world.prepared, questions, settings, steps, ceiling, world.packer)
-        return CellResult(
-            [shared, *cell_records(world, cell, found)], _measured(world, found, 0, began, cold=False, beside=beside)
-        )
+        measured = _measured(world, found, 0, began, cold=False, beside=beside)
+        return CellResult([shared, *cell_records(world, cell, found)], measured, Origin(engine_of(world, cell.arm)))
     cold = not _is_indexed(world, cell.arm, cell.phase)
     indexed = index_of(world, cell.arm, cell.phase)
     index_us, began = _microseconds(began) if cold else 0, time.perf_counter_ns()
     found = run_block(world.prepared, indexed.build, questions, settings, steps, world.packer, indexed.index)
     measured = _measured(world, found, index_us, began, cold=cold, beside=beside)
     records = [shared, *build_records(world, indexed.build, cell.phase, indexed.notes)]
-    return CellResult([*records, *cell_records(world, cell, found)], measured)
+    return CellResult([*records, *cell_records(world, cell, found)], measured, Origin(engine_of(world, cell.arm)))
 
 
 def try_arm(world: World, name: str, phase: int, questions: Sequence[FrozenQuestion]) -> tuple[BlockResult, int]:

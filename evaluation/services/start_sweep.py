@@ -33,11 +33,13 @@ def start_sweep(
     seed: int | None = None,
     block_size: int = BLOCK_SIZE,
     limits: Limits | None = None,
+    recompute: bool = False,
 ) -> Sweep:
     """Create a sweep of `plan` with all its cells and ring for workers; the same key again returns the same sweep.
 
     `seed` orders the cells (drawn and recorded when not given); results do not depend on it. `block_size` is how many
-    questions one cell asks. `limits` are the caps it stops at; they can be raised later (`limit_sweep`).
+    questions one cell asks. `limits` are the caps it stops at; they can be raised later (`limit_sweep`). Deterministic
+    cells are taken from an earlier sweep of the plan that was made with the same pins, unless `recompute`.
 
     Permission `sweep.start`. Raises PlanNotLocked, NothingToAsk for an empty population, Conflict for a key that
     started another plan or a held-out partition opened as often as the plan allows, NotAllowed, and BadInput for
@@ -60,7 +62,7 @@ def start_sweep(
         )
     try:
         with transaction.atomic():
-            sweep = _create(by, plan, world, idempotency_key, seed, block_size)
+            sweep = _create(by, plan, world, idempotency_key, seed, block_size, recompute=recompute)
             if limits is not None and limits.any and limits_of(sweep) != limits:
                 set_limits(by, sweep, limits)
             return sweep
@@ -78,7 +80,7 @@ def _started(plan: Plan, key: str) -> Sweep | None:
     return found
 
 
-def _create(by: By, plan: Plan, world: World, key: str, seed: int | None, block_size: int) -> Sweep:
+def _create(by: By, plan: Plan, world: World, key: str, seed: int | None, block_size: int, *, recompute: bool) -> Sweep:
     # The fixture set's row orders sweeps and locks: whether a plan is post hoc is decided by who comes first.
     fixture_set = FixtureSet.objects.select_for_update().get(pk=plan.fixture_set_id)
     # Asked again under the lock: a second press of the button must not count as a second opening, and be refused.
@@ -93,6 +95,7 @@ def _create(by: By, plan: Plan, world: World, key: str, seed: int | None, block_
         seed=seed,
         block_size=block_size,
         held_out=held_out,
+        recompute=recompute,
         idempotency_key=key,
         started_by=person_or_none(by),
     )

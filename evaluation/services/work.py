@@ -17,6 +17,7 @@ from evaluation.models import Cell, Sweep
 from evaluation.services.claim import Lease, claim, give_back, renew
 from evaluation.services.fail_cell import fail_cell, failures, give_up
 from evaluation.services.finish_cell import finish_cell
+from evaluation.services.reuse_cells import reuse_cells
 from evaluation.services.run_cell import CellRefused, run_cell
 from evaluation.services.seal_sweep import seal_if_complete
 from ledger.services import ResultConflict
@@ -55,25 +56,32 @@ def drain(
         if lease is None:
             _seal_complete(sweep_id)
             return Drained(cells, empty=True)
-        work_on(lease)
-        cells += 1
+        cells += work_on(lease)
         on_cell(lease)
         if connection.vendor == "sqlite":
             time.sleep(_SQLITE_PAUSE)
     return Drained(cells, empty=False)
 
 
-def work_on(lease: Lease) -> None:
+def work_on(lease: Lease) -> int:
     """Compute one claimed cell and write what came of it, renewing the lease meanwhile; no transaction spans the
-    work."""
+    work. Where an earlier sweep holds it, it is taken from there with the waiting cells of which that is true.
+
+    Returns how many cells were brought to an end.
+    """
+    cells = 1
     if failures(lease.cell_id) >= settings.MAX_ATTEMPTS:
         give_up(lease)
         seal_if_complete(lease.sweep_id)
-        return
+        return cells
     try:
         with _Renewal(lease):
-            result = run_cell(lease.cell_id)
-        finish_cell(lease, result)
+            reused = reuse_cells(lease)
+            result = None if reused else run_cell(lease.cell_id)
+        if result is not None:
+            finish_cell(lease, result)
+        else:
+            cells = reused
     except CellRefused as refusal:
         fail_cell(lease, str(refusal), final=True)
     except ResultConflict as conflict:
@@ -92,6 +100,7 @@ def work_on(lease: Lease) -> None:
         give_back(lease)
         raise
     seal_if_complete(lease.sweep_id)
+    return cells
 
 
 def _seal_complete(sweep_id: int | None) -> None:

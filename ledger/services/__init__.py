@@ -5,8 +5,8 @@ from ledger.domain.encoding import MAX_PAYLOAD_BYTES, PayloadTooLarge
 from ledger.domain.report import Report
 from ledger.services.append import LedgerError, append
 from ledger.services.export import WrongUsage, export_bundle
-from ledger.services.results import ResultConflict, ResultEntry, ScopeSealed, put_results
-from ledger.services.seal import SEALED_KIND, seal
+from ledger.services.results import ResultConflict, ResultEntry, ScopeSealed, StoredEntry, put_results, stored_entries
+from ledger.services.seal import SEALED_KIND, seal, sealed_leaves
 from ledger.services.verify import verify
 from ledger.services.verify_bundle import verify_bundle
 
@@ -20,11 +20,14 @@ __all__ = [
     "ResultConflict",
     "ResultEntry",
     "ScopeSealed",
+    "StoredEntry",
     "WrongUsage",
     "append",
     "export_bundle",
     "put_results",
     "seal",
+    "sealed_leaves",
+    "stored_entries",
     "verify",
     "verify_bundle",
 ]

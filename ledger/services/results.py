@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import batched
 from typing import Any
@@ -37,7 +37,39 @@ class ResultEntry:
     payload: Any
 
 
-def put_results(scope: str, entries: Iterable[ResultEntry]) -> int:
+@dataclass(frozen=True)
+class StoredEntry:
+    """One result as it is stored already, its bytes compared with its digest (`stored_entries`)."""
+
+    key: str
+    kind: str
+    payload: bytes
+    encoding: str
+    payload_digest: str
+
+
+def stored_entries(scope: str, leaves: Mapping[str, tuple[str, str]]) -> list[StoredEntry]:
+    """Return the results of `scope` under the keys of `leaves` for another scope, without reading their payloads.
+
+    `leaves` gives each key's kind and payload digest, as `sealed_leaves` does. Raises LedgerError for one that is
+    missing, damaged or not that leaf.
+    """
+    found = []
+    for batch in batched(sorted(leaves), _BATCH):
+        for row in Result.objects.filter(scope=scope, key__in=batch):
+            try:
+                whole = (row.kind, digest(row.plain)) == leaves[row.key]
+            except ValueError as error:
+                raise LedgerError(f"result {row.key!r} of scope {scope!r}: {error}") from error
+            if not whole:
+                raise LedgerError(f"result {row.key!r} of scope {scope!r} is not what was sealed; run verify_ledger.")
+            found.append(StoredEntry(row.key, row.kind, bytes(row.payload), row.encoding, leaves[row.key][1]))
+    if len(found) != len(leaves):
+        raise LedgerError(f"scope {scope!r} holds {len(found)} of {len(leaves)} results; run verify_ledger.")
+    return found
+
+
+def put_results(scope: str, entries: Iterable[ResultEntry | StoredEntry]) -> int:
     """Store results and return how many entries were given; an identical one that is there already is left as it is.
 
     Call it inside a transaction, before any `append` in the same transaction (locks are taken in that order).
@@ -61,7 +93,7 @@ def put_results(scope: str, entries: Iterable[ResultEntry]) -> int:
     return count
 
 
-def _put_batch(alias: str, scope: str, batch: tuple[ResultEntry, ...]) -> None:
+def _put_batch(alias: str, scope: str, batch: tuple[ResultEntry | StoredEntry, ...]) -> None:
     rows: dict[str, Result] = {}
     for entry in batch:
         row = _row(scope, entry)
@@ -84,9 +116,18 @@ def _put_batch(alias: str, scope: str, batch: tuple[ResultEntry, ...]) -> None:
             raise ResultConflict(_conflict(scope, row, *kept[key]))
 
 
-def _row(scope: str, entry: ResultEntry) -> Result:
+def _row(scope: str, entry: ResultEntry | StoredEntry) -> Result:
     chain.check_word("key", entry.key, MAX_KEY)
     chain.check_word("kind", entry.kind, chain.MAX_KIND)
+    if isinstance(entry, StoredEntry):
+        return Result(
+            scope=scope,
+            key=entry.key,
+            kind=entry.kind,
+            payload=entry.payload,
+            encoding=entry.encoding,
+            payload_digest=entry.payload_digest,
+        )
     data = capped(canonical_bytes(entry.payload), f"result {entry.key!r} ({entry.kind})")
     encoding, stored = encode(data)
     return Result(

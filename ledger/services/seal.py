@@ -38,3 +38,25 @@ def seal(scope: str, expected: int | None) -> Seal:
     root = accumulator.root()
     record = append(SEALED_KIND, {"leaf_count": count, "root": root, "scope": scope}, scope)
     return Seal.objects.using(alias).create(scope=scope, root=root, leaf_count=count, record_seq=record.seq)
+
+
+def sealed_leaves(scope: str, root: str) -> dict[str, tuple[str, str]]:
+    """Return kind and payload digest of every result of a sealed scope by key, in key order.
+
+    The root is computed again from what is there: raises LedgerError where it is not that of the seal, or not `root`,
+    and where rows cannot be read.
+    """
+    alias = router.db_for_read(Seal)
+    there = Seal.objects.using(alias).filter(scope=scope).first()
+    if there is None:
+        raise LedgerError(f"scope {scope!r} is not sealed.")
+    accumulator, found = Accumulator(), {}
+    try:
+        for key, kind, payload_digest in leaves(alias, scope):
+            accumulator.add(key, leaf_content(kind, payload_digest))
+            found[key] = (kind, payload_digest)
+    except ValueError as error:
+        raise LedgerError(str(error)) from error
+    if not there.root == root == accumulator.root():
+        raise LedgerError(f"scope {scope!r}: its results are not those of the root {root}; run verify_ledger.")
+    return found

@@ -141,9 +141,12 @@ def locked(fixture_set: FixtureSet, toml: str | None = None) -> Plan:
 
 
 def started(fixture_set: FixtureSet | None = None, *, toml: str | None = None, key: str = "k", **more: Any) -> Sweep:
-    """Return a started sweep of the small plan, with four questions in a cell unless `block_size` says otherwise."""
+    """Return a started sweep of the small plan, with four questions in a cell unless `block_size` says otherwise.
+
+    Every cell of it is computed, whatever was computed before, unless `recompute` is False.
+    """
     plan = locked(fixture_set or small_study(), toml)
-    return start_sweep(OPERATOR, plan, idempotency_key=key, **({"block_size": 4} | more))
+    return start_sweep(OPERATOR, plan, idempotency_key=key, **({"block_size": 4, "recompute": True} | more))
 
 
 def only_study() -> Study:

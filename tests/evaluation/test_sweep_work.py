@@ -68,7 +68,7 @@ def test_root_depends_on_neither_order_nor_blocks_of_time_nor_worker() -> None:
     one = started(fixture_set, seed=1, key="one")
     drain("first worker")
 
-    two = start_sweep(OPERATOR, one.plan, idempotency_key="two", seed=2, block_size=4)
+    two = start_sweep(OPERATOR, one.plan, idempotency_key="two", seed=2, block_size=4, recompute=True)
     drain("another worker")
     one.refresh_from_db()
     two.refresh_from_db()

@@ -28,7 +28,7 @@ def undisturbed_and_disturbed() -> tuple[Sweep, Sweep]:
     drain("reference")
     reference.refresh_from_db()
     assert reference.state == Sweep.State.SEALED
-    return reference, start_sweep(OPERATOR, plan, idempotency_key="disturbed", block_size=1)
+    return reference, start_sweep(OPERATOR, plan, idempotency_key="disturbed", block_size=1, recompute=True)
 
 
 def check_nothing_lost_or_doubled(reference: Sweep, sweep: Sweep) -> None:

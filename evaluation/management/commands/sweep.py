@@ -54,7 +54,9 @@ Examples:
   manage.py sweep plan.toml --pack regressions --json out.json   the same with the arms of another plan
 
 The same plan on the same fixture set is locked and swept once: the command run again goes on with that sweep. Use
---again for another sweep of the same plan.
+--again for another sweep of the same plan. It takes the deterministic cells that an earlier sweep of the plan computed
+with the same pins, and says "reused" in its operations; --again --recompute computes them all, which is how to see that
+a second run comes to the same root.
 Ctrl-C or SIGTERM during --wait lets the cell in work finish; what is done stays.
 Caps count cells begun, minutes of work summed over all workers, and money by your prices (per million tokens).
 Cells in work are finished; what is done is kept.
@@ -93,6 +95,11 @@ to mend; 3 when a cap stopped it; 130 or 143 when it was stopped.
             action="store_true",
             help="start another sweep of a plan that was swept before; with --estimate: measure anew",
         )
+        parser.add_argument(
+            "--recompute",
+            action="store_true",
+            help="with --again: compute every cell, take none from an earlier sweep of the plan",
+        )
         parser.add_argument("--seed", type=_seed, metavar="N", help="order of the cells (default: drawn and recorded)")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -108,6 +115,10 @@ to mend; 3 when a cap stopped it; 130 or 143 when it was stopped.
             raise CommandError("--estimate starts nothing: drop --wait and --resume.", returncode=USAGE)
         if options["resume"] and options["again"]:
             raise CommandError("--resume goes on with a sweep, --again starts another: choose one.", returncode=USAGE)
+        if options["recompute"] and not options["again"]:
+            raise CommandError(
+                "--recompute needs --again: without it the command goes on with the sweep there is.", returncode=USAGE
+            )
         toml = _text(options["plan"])
         fixture_set = find_fixture_set(find_study(options["study"]), options["fixture_set"])
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -179,7 +190,14 @@ def _started(fixture_set: FixtureSet, toml: str, options: dict[str, Any]) -> tup
     limits = read_limits(options)
     plan = locked_plan(fixture_set, toml)
     key = _key(plan, again=options["again"])
-    return plan, start_sweep(OPERATOR, plan, idempotency_key=key, seed=options["seed"], limits=limits)
+    return plan, start_sweep(
+        OPERATOR,
+        plan,
+        idempotency_key=key,
+        seed=options["seed"],
+        limits=limits,
+        recompute=options["recompute"],
+    )
 
 
 def _resumed(fixture_set: FixtureSet, toml: str, options: dict[str, Any]) -> tuple[Plan, Sweep]:
