@@ -15,6 +15,7 @@ from tokenizers import Encoding
 from tokenizers import Tokenizer as Backend
 
 from evaluation.domain.tokens import IntArray, TokenizedText, TokenOffsetsError, code_point_starts
+from evaluation.plugins.byte_level import starts_of, token_lengths
 
 #: The tokenizer that ships: a byte-level BPE trained by `evaluation/tokenizers/train.py` on this project's own text.
 SHIPPED = "cutline-bpe-4k"
@@ -47,6 +48,8 @@ class HuggingFaceTokenizer:
         # A file saved for a model often truncates at that model's input length; a source must be encoded whole.
         self._backend.no_truncation()
         self._backend.no_padding()
+        # None where offsets must be asked for.
+        self._lengths = token_lengths(self._backend)
         self._name = name
         self._digest = hashlib.sha256(definition).hexdigest()
 
@@ -76,7 +79,13 @@ class HuggingFaceTokenizer:
 
     def encode(self, text: bytes) -> TokenizedText:
         """Tokens of UTF-8 `text`, without special tokens. Raises `UnicodeDecodeError` on bytes that are not UTF-8."""
-        encoding = self._backend.encode(text.decode("utf-8"), add_special_tokens=False)
+        decoded = text.decode("utf-8")
+        if self._lengths is not None:
+            (fast,) = self._backend.encode_batch_fast([decoded], add_special_tokens=False)
+            starts = starts_of(np.array(fast.ids, dtype=np.int64), self._lengths, text)
+            if starts is not None:
+                return TokenizedText(starts.size, len(text), starts.__getitem__)
+        encoding = self._backend.encode(decoded, add_special_tokens=False)
         return TokenizedText(len(encoding), len(text), _Resolver(encoding, text))
 
     def count(self, text: bytes) -> int:
