@@ -9,7 +9,13 @@ from tests.architecture.tree import APPS, python_files, read
 
 READS_THE_ENVIRONMENT = Path("config/environment.py")
 # Variables that belong to other programs and are set, never read, by ours.
-SET_FOR_OTHERS = {"DJANGO_SETTINGS_MODULE", "TOKENIZERS_PARALLELISM", "OMP_NUM_THREADS"}
+SET_FOR_OTHERS = {
+    "DJANGO_SETTINGS_MODULE",
+    "TOKENIZERS_PARALLELISM",
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+}
 DOCUMENT = Path("docs/settings.md")
 
 
