@@ -84,7 +84,7 @@ class _Search:
         self.sweep, self.world = sweep, world
         self.documents = world.prepared.documents
         settings = pipeline_settings(world.plan)
-        self.public = [
+        self.public: list[str | bytes] = [
             # Whole heads: where a question meets the lines around it, it reads like a heading of the same words.
             *(prompt_head(settings, one) for one in world.asked),
             *(one.question_id for one in world.asked),

@@ -55,11 +55,8 @@ class Recursive:
         check_window(self.name, self.capacity, self.overlap, self.tails, self.unit)
         check_language(self.name, self.language)
         check_shift(self.name, self.shift_every)
-        if (
-            isinstance(self.separators, str)
-            or not self.separators
-            or not all(isinstance(one, str) and one for one in self.separators)
-        ):
+        given: object = self.separators
+        if not isinstance(given, tuple | list) or not given or not all(isinstance(one, str) and one for one in given):
             raise SegmenterConfigError(
                 f"{self.name}: separators must be a list of texts, none of them empty, got {self.separators!r}; "
                 "code points need no separator, they are always the last resort"
