@@ -94,6 +94,7 @@ def attempt_payload(attempt: Attempt) -> dict[str, Any]:
     measured = {name: int(value) for name in MEASURED if (value := getattr(attempt, name)) is not None}
     return {
         **({"measured": measured} if measured else {}),
+        **({"calls": attempt.calls} if attempt.calls else {}),
         **({"engine": attempt.engine} if attempt.engine else {}),
         **({"reused_from": Sweep(pk=attempt.reused_from_id).scope} if attempt.reused_from_id else {}),
         "arm": cell.arm,

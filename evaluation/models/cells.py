@@ -58,7 +58,8 @@ class Attempt(models.Model):
     prompts a generator was sent and of its answers.
 
     `engine` is the digest of what a finished try's results were made with; where they were taken from an earlier sweep
-    of the same plan instead (`reused_from`) nothing was measured.
+    of the same plan instead (`reused_from`) nothing was measured. `calls` are the tries of requests to systems over
+    HTTP it made, however it ended: purpose, number, status, outcome and milliseconds of each.
     """
 
     class Outcome(models.TextChoices):
@@ -86,6 +87,7 @@ class Attempt(models.Model):
     output_tokens = models.PositiveBigIntegerField(null=True, blank=True)
     engine = models.CharField(max_length=64, blank=True)
     reused_from = models.ForeignKey(Sweep, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+    calls = models.JSONField(default=list, blank=True)
 
     class Meta:
         ordering = ["cell_id", "number", "pk"]

@@ -10,6 +10,7 @@ Times are compared on the database's clock: hosts need not agree about the time.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -20,6 +21,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from evaluation.models import Attempt, Cell, Sweep
+from evaluation.plugins.http_transport import Call
 from evaluation.services.limit_sweep import holds_back, limits_of
 from evaluation.services.report_attempt import Measured, Origin, report_attempt
 
@@ -120,6 +122,7 @@ def report(
     problem: str = "",
     measured: Measured | None = None,
     origin: Origin | None = None,
+    calls: Sequence[Call] = (),
 ) -> None:
     """Write down how this lease's attempt ended (inside the caller's transaction)."""
     report_attempt(
@@ -131,6 +134,7 @@ def report(
         problem=problem,
         measured=measured,
         origin=origin,
+        calls=calls,
     )
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.conf import settings
 from django.db import transaction
 
 from evaluation.models import Attempt, Cell
+from evaluation.plugins.http_transport import Call
 from evaluation.services.claim import Lease, close, report
 from evaluation.services.failed_result import failed_result
 from evaluation.services.finish_cell import write_results
@@ -19,8 +22,8 @@ def failures(cell_id: int) -> int:
     return Attempt.objects.filter(cell_id=cell_id, outcome__in=_COUNTED).count()
 
 
-def fail_cell(lease: Lease, problem: str, *, final: bool = False) -> bool:
-    """Report a failed attempt; True when the cell will be tried again.
+def fail_cell(lease: Lease, problem: str, *, final: bool = False, calls: Sequence[Call] = ()) -> bool:
+    """Report a failed attempt, with the `calls` over HTTP it had made; True when the cell will be tried again.
 
     The cell is FAILED for good after MAX_ATTEMPTS counted reports, or at once when `final` (a fault no retry mends,
     like two arms that index different documents). Its questions then stand in the results as labelled failures, which
@@ -32,7 +35,7 @@ def fail_cell(lease: Lease, problem: str, *, final: bool = False) -> bool:
             return False
         if last:
             write_results(lease, failed_result(lease.cell_id))
-        report(lease, Attempt.Outcome.FAILED, problem)
+        report(lease, Attempt.Outcome.FAILED, problem, calls=calls)
     return not last
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from django.db import transaction
 
 from evaluation.models import Attempt, Cell, Sweep
+from evaluation.plugins.http_transport import Call
 from evaluation.services.claim import Lease, close, report
 from evaluation.services.report_attempt import Measured, Origin
 from ledger.services import ResultEntry, StoredEntry, put_results
@@ -22,21 +23,21 @@ class CellResult:
     origin: Origin | None = None
 
 
-def finish_cell(lease: Lease, result: CellResult) -> bool:
+def finish_cell(lease: Lease, result: CellResult, calls: Sequence[Call] = ()) -> bool:
     """Write a cell's results under its lease; False, and nothing written but a LATE report, when the lease was lost.
 
     Also False when the sweep was cancelled in the meantime. One transaction, whose first statement is the fence: the
-    cell's row is locked and its attempt number compared before any result is written.
+    cell's row is locked and its attempt number compared before any result is written. `calls` are for the report too.
     """
     with transaction.atomic():
         if not close(lease, Cell.State.DONE):
-            _report_late(lease)
+            _report_late(lease, calls)
             return False
         if not Sweep.objects.filter(pk=lease.sweep_id, state=Sweep.State.RUNNING).exists():
-            report(lease, Attempt.Outcome.CANCELLED, "The sweep was cancelled while the cell ran.")
+            report(lease, Attempt.Outcome.CANCELLED, "The sweep was cancelled while the cell ran.", calls=calls)
             return False
         write_results(lease, result)
-        report(lease, Attempt.Outcome.DONE, measured=result.measured, origin=result.origin)
+        report(lease, Attempt.Outcome.DONE, measured=result.measured, origin=result.origin, calls=calls)
     return True
 
 
@@ -45,7 +46,8 @@ def write_results(lease: Lease, result: CellResult) -> None:
     put_results(Sweep(pk=lease.sweep_id).scope, result.results)
 
 
-def _report_late(lease: Lease) -> None:
+def _report_late(lease: Lease, calls: Sequence[Call]) -> None:
     reported = Attempt.objects.filter(cell_id=lease.cell_id, number=lease.attempt, outcome=Attempt.Outcome.LATE)
     if not reported.exists():
-        report(lease, Attempt.Outcome.LATE, "The lease had been lost; what this attempt computed was thrown away.")
+        problem = "The lease had been lost; what this attempt computed was thrown away."
+        report(lease, Attempt.Outcome.LATE, problem, calls=calls)

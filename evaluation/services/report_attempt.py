@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from evaluation.models import Attempt, Cell
+from evaluation.plugins.http_transport import Call
 from evaluation.records import CELL_ATTEMPT, attempt_payload
 from ledger.services import append
 
@@ -42,6 +44,7 @@ def report_attempt(
     problem: str = "",
     measured: Measured | None = None,
     origin: Origin | None = None,
+    calls: Sequence[Call] = (),
 ) -> Attempt:
     """Add one report, as a row and as a record of the chain, inside the caller's transaction.
 
@@ -55,6 +58,7 @@ def report_attempt(
         outcome=outcome,
         problem=problem,
         started_at=started_at,
+        calls=[asdict(call) for call in calls],
         engine=origin.engine if origin else "",
         reused_from_id=origin.reused_from if origin else None,
         **(asdict(measured) if measured else {}),

@@ -14,6 +14,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 
 from evaluation.models import Cell, Sweep
+from evaluation.plugins.http_transport import Call, listening
 from evaluation.services.claim import Lease, claim, give_back, renew
 from evaluation.services.fail_cell import fail_cell, failures, give_up
 from evaluation.services.finish_cell import finish_cell
@@ -74,28 +75,29 @@ def work_on(lease: Lease) -> int:
         give_up(lease)
         seal_if_complete(lease.sweep_id)
         return cells
+    calls: list[Call] = []
     try:
-        with _Renewal(lease):
+        with _Renewal(lease), listening(calls):
             reused = reuse_cells(lease)
             result = None if reused else run_cell(lease.cell_id)
         if result is not None:
-            finish_cell(lease, result)
+            finish_cell(lease, result, calls)
         else:
             cells = reused
     except CellRefused as refusal:
-        fail_cell(lease, str(refusal), final=True)
+        fail_cell(lease, str(refusal), final=True, calls=calls)
     except ResultConflict as conflict:
         # The same cell came out differently before: no retry can say which of the two is right.
         why = "Either the cell is not deterministic, or workers of this sweep run different tokenizer files or packages"
-        fail_cell(lease, f"{why}: {conflict}", final=True)
+        fail_cell(lease, f"{why}: {conflict}", final=True, calls=calls)
     except SoftTimeLimitExceeded:
-        fail_cell(lease, f"The cell ran longer than {settings.CELERY_TASK_SOFT_TIME_LIMIT} s.")
+        fail_cell(lease, f"The cell ran longer than {settings.CELERY_TASK_SOFT_TIME_LIMIT} s.", calls=calls)
     except DatabaseError:
         # The queue itself is in trouble: no verdict about the cell. Its lease runs out and somebody takes it over.
         raise
     except Exception as error:
         logger.exception("cell %s, attempt %s failed", lease.cell_id, lease.attempt)
-        fail_cell(lease, f"{type(error).__name__}: {error}")
+        fail_cell(lease, f"{type(error).__name__}: {error}", calls=calls)
     except BaseException:
         give_back(lease)
         raise

@@ -29,7 +29,8 @@ from evaluation.services.results import SweepResults, sweep_results
 from evaluation.services.run_cell import index_build
 from evaluation.services.start_sweep import start_sweep
 from evaluation.services.work import drain
-from ledger.models import Result
+from ledger.models import Record, Result
+from ledger.services.verify import verify
 from tests.evaluation.retrieval_server import Reply, serving
 from tests.evaluation.sweeps import THINGS, _text, locked, plan_toml, small_study, started
 from tests.factories import make_member
@@ -282,6 +283,13 @@ def test_system_that_indexes_our_chunks_is_measured_at_every_phase(settings: Any
     assert supported(sweep_results(sweep), "plain") > 0
     records = [one.value for one in Result.objects.filter(scope=sweep.scope, kind="retrieval")]
     assert {len(one["failed"]) for one in records} == {0}
+    attempts = Attempt.objects.filter(cell__sweep=sweep)
+    told = [call for attempt in attempts for call in attempt.calls]
+    assert sorted(call["purpose"] for call in told) == sorted(path.strip("/") for path, _ in server.requests)
+    assert {(call["number"], call["status"], call["outcome"]) for call in told} == {(1, 200, "ok")}
+    chained = [one.value.get("calls", []) for one in Record.objects.filter(scope=sweep.scope, kind="cell.attempt")]
+    assert sorted(map(len, chained)) == sorted(len(attempt.calls) for attempt in attempts)
+    assert verify().findings == ()
 
 
 @pytest.mark.parametrize("chunks", ["dump", "window"])
