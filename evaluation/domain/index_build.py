@@ -20,7 +20,7 @@ from evaluation.domain.pipeline import ArmSettings, IndexBuild, Payload, Prepare
 from evaluation.domain.tokens import Tokenizer
 
 #: Packages whose version can change a result of the lexical pipeline; pinned in every manifest.
-PINNED = ("numpy", "scipy", "tokenizers")
+PINNED = ("markdown-it-py", "numpy", "scipy", "tokenizers")
 
 
 class CorpusError(ValueError):

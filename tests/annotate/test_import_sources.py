@@ -300,6 +300,9 @@ def test_tampered_version_is_found_by_the_ledger(change, finding):
 def test_file_nobody_describes_gets_a_document_id_it_can_be_named_by():
     assert plain_entry("sub dir/Ünï code (1).md", DAY).document_id == "sub-dir-Ünï-code--1"
     assert plain_entry("???.txt", DAY).document_id == "document"
+    # Code files of one name are different files; a text of one name in two formats is one document.
+    assert plain_entry("src/main.py", DAY).document_id == "src-main.py"
+    assert plain_entry("src/main.c", DAY).document_id != plain_entry("src/main.h", DAY).document_id
 
 
 @pytest.mark.parametrize(
@@ -352,4 +355,4 @@ def test_code_files_nobody_described_are_told_by_their_endings(tmp_path):
     (tmp_path / "store.go").write_text("package store\n")
     import_folder(OPERATOR, make_study(), tmp_path)
     found = dict(SourceVersion.objects.values_list("source__document_id", "media_type"))
-    assert found == {"tool": "text/x-python", "store": "text/x-go"}
+    assert found == {"tool.py": "text/x-python", "store.go": "text/x-go"}

@@ -250,7 +250,7 @@ def test_manifest_pins_and_names_what_the_build_depends_on(prepared: PreparedCor
     build = build_index(prepared, arm(24, 8), 5)
     manifest = build.manifest
     assert manifest["tokenizer"]["digest"] == load_tokenizer().digest
-    assert set(manifest["packages"]) == {"numpy", "scipy", "tokenizers"}
+    assert set(manifest["packages"]) == {"markdown-it-py", "numpy", "scipy", "tokenizers"}
     assert manifest["floating"] == []
     assert manifest["segmenter"]["tails"] == "keep"
     documents = boundary_payload(prepared, build)["documents"]

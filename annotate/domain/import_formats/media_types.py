@@ -53,6 +53,15 @@ MEDIA_TYPES: Mapping[str, str] = MappingProxyType(
     }
 )
 
+#: Endings of texts and data: two of them under one name are one document in two forms. Code is not: a.h and a.c are two.
+_DOCUMENTS = frozenset({".md", ".markdown", ".html", ".htm", ".csv", ".json", ".xml", ".rst", ".toml", ".yaml", ".yml"})
+_CODE = frozenset(MEDIA_TYPES) - _DOCUMENTS
+
+
+def is_code(name: str) -> bool:
+    """Whether a file's ending is that of a code file."""
+    return PurePosixPath(name).suffix.lower() in _CODE
+
 
 def media_type_of(name: str) -> str:
     """Return the media type of a file name by its ending, whatever its case; `text/plain` for an unknown one."""

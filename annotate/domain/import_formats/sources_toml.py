@@ -16,7 +16,7 @@ from typing import Any
 from annotate.domain.access import LabelledRange, check_labels, check_ranges
 from annotate.domain.errors import BadInput
 from annotate.domain.import_formats.fields import IDENTIFIER, LOCALE, Fields, parse_toml, raise_all
-from annotate.domain.import_formats.media_types import media_type_of
+from annotate.domain.import_formats.media_types import is_code, media_type_of
 from annotate.domain.spans import locate_quote
 
 SIDECAR = "sources.toml"
@@ -141,9 +141,10 @@ def parse_sources_toml(data: bytes, where: str = SIDECAR) -> tuple[SourceEntry, 
 
 
 def plain_entry(file: str, observed: datetime.date, version_label: str = "") -> SourceEntry:
-    """Return the entry of a file nobody described: its path without suffix names the document."""
+    """Return the entry of a file nobody described: its path names the document, without suffix unless it is code."""
     path = PurePosixPath(file)
-    stem = "-".join((*path.parent.parts, path.name.removesuffix(path.suffix) or path.name))
+    name = path.name if is_code(file) else path.name.removesuffix(path.suffix)
+    stem = "-".join((*path.parent.parts, name or path.name))
     document_id = "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in stem).strip("-._")
     return SourceEntry(
         file=file,
