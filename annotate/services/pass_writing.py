@@ -63,7 +63,8 @@ def pass_of(assignment: Assignment) -> Pass:
     if found is not None:
         return found
     newest = assignment.question.study.guidelines.order_by("-number").first()
-    return Pass.objects.get_or_create(assignment=assignment, defaults={"guideline": newest})[0]
+    # By its id: the assignment in hand must not remember a pass that a refused first edit takes back again.
+    return Pass.objects.get_or_create(assignment_id=assignment.pk, defaults={"guideline": newest})[0]
 
 
 def claim(work: Pass, expected_revision: int, key: str = "", seconds: int = 0) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -14,6 +15,8 @@ from django.views.decorators.http import require_GET
 
 from annotate.domain.agreement_intervals import CONFIDENCE, REPLICATES, SEED
 from annotate.domain.agreement_report import DIFFERENCES, Item, Line, report
+from annotate.domain.vocabulary import Role
+from annotate.permissions import Actor
 from annotate.selectors.agreement import (
     Choices,
     Slice,
@@ -36,7 +39,7 @@ def agreement(request: HttpRequest, slug: str) -> HttpResponse:
     """Show every agreement figure of the chosen questions, and the main ones per segment, pair and month."""
     study, actor = study_and_actor(request, slug, "agreement.view")
     items = agreement_items(asker(request), study)
-    choices = choices_of(items)
+    choices = _choices(items, actor)
     choice = _choice(request, choices)
     lengths = version_lengths(study)
     chosen = _where(items, choice)
@@ -79,12 +82,12 @@ def agreement(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 def agreement_items_csv(request: HttpRequest, slug: str) -> HttpResponse:
     """Send what each question adds to each figure, for a diagnosis; keys and numbers, no text of a source."""
-    study, _ = study_and_actor(request, slug, "agreement.view")
+    study, actor = study_and_actor(request, slug, "agreement.view")
     items = agreement_items(asker(request), study)
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\r\n")
     table.writerow(["question", "figure", "numerator", "is", "denominator", "of", "excluded"])
-    for part in agreement_parts(asker(request), study, _choice(request, choices_of(items))):
+    for part in agreement_parts(asker(request), study, _choice(request, _choices(items, actor))):
         above, below = part.numbers
         table.writerow(
             [part.question, part.figure, _decimal(above), part.labels[0], below, part.labels[1], part.excluded]
@@ -97,6 +100,12 @@ def agreement_items_csv(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _where(items: list[Item], choice: Slice) -> list[Item]:
     return [item for item in items if choice.takes(item)]
+
+
+def _choices(items: list[Item], actor: Actor) -> Choices:
+    """What there is to choose from; only a lead chooses by name, since an adjudicator is not to know who marked."""
+    choices = choices_of(items)
+    return choices if Role.LEAD in actor.roles else replace(choices, pairs=())
 
 
 def _choice(request: HttpRequest, choices: Choices) -> Slice:

@@ -27,9 +27,10 @@ def writes(world: World) -> Iterator[tuple[str, str, str, bool]]:
     """Yield (who gets in, method, address, whether it is the API's) of every route that writes."""
     objects = _leads_to(world)
     for row in ROWS:
-        for method in row.allowed.keys() - {"GET"}:
-            who = min(row.allowed[method])
-            yield who, method, reverse(row.name, kwargs=objects[row.to]), row.api
+        for method in row.allowed.keys() - {"GET", "HEAD"}:
+            # A write open to nobody of this world (a reply to a note that was never written) leads nowhere.
+            if who := min(row.allowed[method], default=""):
+                yield who, method, reverse(row.name, kwargs=objects[row.to]), row.api
 
 
 def test_every_write_without_its_token_is_refused() -> None:
@@ -144,7 +145,7 @@ def test_no_form_breaks_on_hard_input() -> None:
     world = make_world()
     objects, broken, tried = _leads_to(world), [], 0
     for row in ROWS:
-        if row.api or "POST" not in row.allowed:
+        if row.api or not row.allowed.get("POST"):
             continue
         client = Client(raise_request_exception=False)
         client.force_login(world.person(min(row.allowed["POST"])))

@@ -218,4 +218,4 @@ def test_swapped_annotator_is_found_by_the_ledger():
     made = assign_questions(OPERATOR, study, people[:2])
     with tampering():
         Assignment.objects.filter(pk=made[0].pk).update(annotator=people[2])
-    assert [item.kind for item in verify().findings] == ["row.differs"]
+    assert [item.kind for item in verify().findings] == ["row.missing", "row.unrecorded"]

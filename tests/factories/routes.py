@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.urls import NoReverseMatch, URLPattern, URLResolver, get_resolver, reverse
 
 from annotate.models import AdjudicationItem, Assignment, FixtureSet, SourceVersion
 from evaluation.models import Plan, Sweep
@@ -52,7 +52,8 @@ def candidates(world: World, *, beyond: bool = True) -> dict[str, list[object]]:
         # About the restricted version, about its restricted section, about neither.
         "question_id": ["holiday", "alarm", "late"],
         "segment": ["rule-and-exception"],
-        "kind": ["svg", "csv"],
+        "kind": ["csv", "svg", "parquet"],
+        "name": ["support-by-phase", "questions-by-phase"],
         "rest": ["nothing/"],
     }
     if beyond:
@@ -63,6 +64,20 @@ def candidates(world: World, *, beyond: bool = True) -> dict[str, list[object]]:
 
 
 def addresses(route: Route, values: dict[str, list[object]]) -> Iterator[str]:
-    """Yield every address of a route; a part that `values` does not know is a KeyError naming it."""
+    """Yield every address of a route; a part that `values` does not know is a KeyError naming it.
+
+    A part that takes one of a few words only (the kind of a file) takes those of `values` that it knows; none of them
+    is a NoReverseMatch.
+    """
+    refused: NoReverseMatch | None = None
+    found = False
     for chosen in itertools.product(*(values[part] for part in route.holds)):
-        yield reverse(route.name, kwargs=dict(zip(route.holds, chosen, strict=True)))
+        try:
+            address = reverse(route.name, kwargs=dict(zip(route.holds, chosen, strict=True)))
+        except NoReverseMatch as error:
+            refused = error
+            continue
+        found = True
+        yield address
+    if refused is not None and not found:
+        raise refused
