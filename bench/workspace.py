@@ -295,6 +295,8 @@ def main() -> None:
         )
         try:
             while not listens(port):
+                if server.poll() is not None:
+                    raise SystemExit(f"gunicorn ended with exit code {server.returncode} before it listened")
                 time.sleep(0.1)
             figures = measure(world, port, options.seconds)
         finally:

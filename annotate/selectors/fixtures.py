@@ -105,8 +105,11 @@ def corrections(fixture_set: FixtureSet) -> list[str]:
     if before is None:
         return []
     changes = set_changes(parse_canonical(bytes(before.canonical)), parse_canonical(bytes(fixture_set.canonical)))
-    rows = {row.fixture_id: bytes(row.canonical) for row in fixture_set.fixtures.all()}
-    old = {row.fixture_id: bytes(row.canonical) for row in before.fixtures.all()}
+    changed = changes["fixtures_changed"]
+    old, rows = (
+        {row.fixture_id: bytes(row.canonical) for row in one.fixtures.filter(fixture_id__in=changed)}
+        for one in (before, fixture_set)
+    )
     lines = []
     for what, names in changes.items():
         kind, _, how = what.partition("_")

@@ -53,7 +53,7 @@ MEDIA_TYPES: Mapping[str, str] = MappingProxyType(
     }
 )
 
-#: Endings of texts and data: two of them under one name are one document in two forms. Code is not: a.h and a.c are two.
+#: Endings of texts and data: two under one name are one document in two forms. Code is not: a.h and a.c are two.
 _DOCUMENTS = frozenset({".md", ".markdown", ".html", ".htm", ".csv", ".json", ".xml", ".rst", ".toml", ".yaml", ".yml"})
 _CODE = frozenset(MEDIA_TYPES) - _DOCUMENTS
 

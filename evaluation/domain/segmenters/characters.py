@@ -11,22 +11,15 @@ from dataclasses import dataclass
 
 from evaluation.domain.chunks import ChunkTable
 from evaluation.domain.frozen import Document
-from evaluation.domain.segmenters.config import check_window
-from evaluation.domain.segmenters.layout import EDGES, phase_of, windows
+from evaluation.domain.segmenters.layout import phase_of, windows
 from evaluation.domain.segmenters.ruler import token_ruler
+from evaluation.domain.segmenters.sized import Sized
 from evaluation.domain.tokens import TokenizedText, code_point_starts
 
 
 @dataclass(frozen=True)
-class CharacterWindow:
+class CharacterWindow(Sized):
     """Configuration and segmenter in one. Sizes are in Unicode code points."""
-
-    capacity: int
-    overlap: int = 0
-    tails: str = "keep"
-
-    def __post_init__(self) -> None:
-        check_window(self.name, self.capacity, self.overlap, self.tails, "characters")
 
     @property
     def name(self) -> str:
@@ -34,33 +27,14 @@ class CharacterWindow:
         return "characters"
 
     @property
-    def version(self) -> str:
-        """Changes whenever the same configuration would give other chunks."""
-        return "1"
-
-    @property
-    def stride(self) -> int:
-        """S = C − O."""
-        return self.capacity - self.overlap
+    def counted_in(self) -> str:
+        """What the sizes count, in the plural."""
+        return "characters"
 
     @property
     def rule(self) -> str:
         """Perturbation rule, for the manifest."""
         return "first interior cut at code point p, further cuts every stride; p in 1…stride"
-
-    def describe(self) -> dict[str, str | int]:
-        """Configuration in canonical values."""
-        return {
-            "segmenter": self.name,
-            "version": self.version,
-            "unit": "character",
-            "capacity": self.capacity,
-            "overlap": self.overlap,
-            "stride": self.stride,
-            "tails": self.tails,
-            "edges": EDGES,
-            "rule": self.rule,
-        }
 
     def chunks(self, document: Document, tokenized: TokenizedText, phase: int | None) -> ChunkTable:
         """Chunks with the first interior cut at code point `phase`. Raises `PhaseError` outside 1…stride."""

@@ -25,26 +25,23 @@ from evaluation.domain.segmenters.config import (
     check_language,
     check_shift,
     check_unit,
-    check_window,
     shift_words,
 )
-from evaluation.domain.segmenters.layout import EDGES, lay_out, phase_of
+from evaluation.domain.segmenters.layout import lay_out, phase_of
 from evaluation.domain.segmenters.packing import above_capacity, coarsest, overlapped
 from evaluation.domain.segmenters.ruler import character_ruler, token_ruler
 from evaluation.domain.segmenters.separators import NAMED, boundaries, merged
+from evaluation.domain.segmenters.sized import Sized
 from evaluation.domain.tokens import IntArray, TokenizedText
 
 
 @dataclass(frozen=True)
-class Recursive:
+class Recursive(Sized):
     """Configuration and segmenter in one. Sizes are in `unit`s.
 
     `separators` are names of `separators.NAMED` or literal texts, coarse to fine.
     """
 
-    capacity: int
-    overlap: int = 0
-    tails: str = "keep"
     unit: str = "tokens"
     separators: tuple[str, ...] = NAMED
     language: str = ""
@@ -52,7 +49,7 @@ class Recursive:
 
     def __post_init__(self) -> None:
         check_unit(self.name, self.unit, ("tokens", "characters"))
-        check_window(self.name, self.capacity, self.overlap, self.tails, self.unit)
+        super().__post_init__()
         check_language(self.name, self.language)
         check_shift(self.name, self.shift_every)
         given: object = self.separators
@@ -70,14 +67,9 @@ class Recursive:
         return "recursive"
 
     @property
-    def version(self) -> str:
-        """Changes whenever the same configuration would give other chunks."""
-        return "1"
-
-    @property
-    def stride(self) -> int:
-        """S = C − O."""
-        return self.capacity - self.overlap
+    def counted_in(self) -> str:
+        """What the sizes count, in the plural."""
+        return self.unit
 
     @property
     def rule(self) -> str:
@@ -88,20 +80,12 @@ class Recursive:
     def describe(self) -> dict[str, str | int]:
         """Configuration in canonical values."""
         return {
-            "segmenter": self.name,
-            "version": self.version,
-            "unit": self.unit.removesuffix("s"),
-            "capacity": self.capacity,
-            "overlap": self.overlap,
-            "stride": self.stride,
-            "tails": self.tails,
+            **super().describe(),
             "separators": " ".join(map(repr, self.separators)),
             "separators_digest": digest_of("separators", self.separators),
             "language": self.language,
             "shift_every": self.shift_every,
             "unicode": unicodedata.unidata_version,
-            "edges": EDGES,
-            "rule": self.rule,
         }
 
     def chunks(self, document: Document, tokenized: TokenizedText, phase: int | None) -> ChunkTable:

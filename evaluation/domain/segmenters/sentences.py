@@ -25,30 +25,27 @@ from evaluation.domain.segmenters.config import (
     check_language,
     check_shift,
     check_unit,
-    check_window,
     shift_words,
 )
-from evaluation.domain.segmenters.layout import EDGES, lay_out, phase_of, windows
+from evaluation.domain.segmenters.layout import lay_out, phase_of, windows
 from evaluation.domain.segmenters.packing import above_capacity, overlapped, oversized, packed
 from evaluation.domain.segmenters.ruler import token_ruler
+from evaluation.domain.segmenters.sized import Sized
 from evaluation.domain.sentences import sentence_boundaries
 from evaluation.domain.tokens import TokenizedText
 
 
 @dataclass(frozen=True)
-class SentencePacking:
+class SentencePacking(Sized):
     """Configuration and segmenter in one. Sizes are in `unit`s; `language` "" takes every language's abbreviations."""
 
-    capacity: int
-    overlap: int = 0
-    tails: str = "keep"
     unit: str = "tokens"
     language: str = ""
     shift_every: int = 0
 
     def __post_init__(self) -> None:
         check_unit(self.name, self.unit, ("tokens", "sentences"))
-        check_window(self.name, self.capacity, self.overlap, self.tails, self.unit)
+        super().__post_init__()
         check_language(self.name, self.language)
         check_shift(self.name, self.shift_every)
         if self.unit == "sentences" and self.shift_every:
@@ -62,14 +59,9 @@ class SentencePacking:
         return "sentences"
 
     @property
-    def version(self) -> str:
-        """Changes whenever the same configuration would give other chunks."""
-        return "1"
-
-    @property
-    def stride(self) -> int:
-        """S = C − O."""
-        return self.capacity - self.overlap
+    def counted_in(self) -> str:
+        """What the sizes count, in the plural."""
+        return self.unit
 
     @property
     def rule(self) -> str:
@@ -82,19 +74,11 @@ class SentencePacking:
     def describe(self) -> dict[str, str | int]:
         """Configuration in canonical values."""
         return {
-            "segmenter": self.name,
-            "version": self.version,
-            "unit": self.unit.removesuffix("s"),
-            "capacity": self.capacity,
-            "overlap": self.overlap,
-            "stride": self.stride,
-            "tails": self.tails,
+            **super().describe(),
             "language": self.language,
             "shift_every": self.shift_every,
             "unicode": unicodedata.unidata_version,
             "oversized": "a sentence above the capacity is cut at tokens by the stride",
-            "edges": EDGES,
-            "rule": self.rule,
         }
 
     def chunks(self, document: Document, tokenized: TokenizedText, phase: int | None) -> ChunkTable:

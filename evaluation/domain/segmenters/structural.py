@@ -10,10 +10,11 @@ import numpy as np
 
 from evaluation.domain.chunks import ChunkTable
 from evaluation.domain.markdown_structure import PARSER
-from evaluation.domain.segmenters.config import check_language, check_shift, check_window
-from evaluation.domain.segmenters.layout import EDGES, lay_out
+from evaluation.domain.segmenters.config import check_language, check_shift
+from evaluation.domain.segmenters.layout import lay_out
 from evaluation.domain.segmenters.packing import above_capacity, overlapped
 from evaluation.domain.segmenters.ruler import Ruler
+from evaluation.domain.segmenters.sized import Sized
 from evaluation.domain.tokens import IntArray
 
 #: Bytes that give a chunk nothing to say: blanks, line ends, a byte order mark.
@@ -51,21 +52,18 @@ class Runs:
 
 
 @dataclass(frozen=True)
-class Structural:
+class Structural(Sized):
     """Settings every structure-aware segmenter has. Sizes are in tokens of the plan's tokenizer.
 
     `language` chooses sentence rules ("" for all of them) and, for code, the programming language. With `shift_every`
     n, every n-th core of a run after its first is filled under the phase as well; 0 leaves it at the first.
     """
 
-    capacity: int
-    overlap: int = 0
-    tails: str = "keep"
     language: str = ""
     shift_every: int = 0
 
     def __post_init__(self) -> None:
-        check_window(self.name, self.capacity, self.overlap, self.tails, "tokens")
+        super().__post_init__()
         check_shift(self.name, self.shift_every)
         self.check_language()
 
@@ -73,42 +71,14 @@ class Structural:
         """Refuse a language this segmenter has no rules for. Raises `SegmenterConfigError`."""
         check_language(self.name, self.language)
 
-    @property
-    def name(self) -> str:
-        """Name in the registry."""
-        raise NotImplementedError
-
-    @property
-    def version(self) -> str:
-        """Changes whenever the same configuration would give other chunks."""
-        return "1"
-
-    @property
-    def stride(self) -> int:
-        """S = C − O."""
-        return self.capacity - self.overlap
-
-    @property
-    def rule(self) -> str:
-        """Perturbation rule, for the manifest."""
-        raise NotImplementedError
-
     def describe(self) -> dict[str, str | int]:
         """Configuration in canonical values."""
         return {
-            "segmenter": self.name,
-            "version": self.version,
-            "unit": "token",
-            "capacity": self.capacity,
-            "overlap": self.overlap,
-            "stride": self.stride,
-            "tails": self.tails,
+            **super().describe(),
             "language": self.language,
             "shift_every": self.shift_every,
             "markdown": PARSER,
             "unicode": unicodedata.unidata_version,
-            "edges": EDGES,
-            "rule": self.rule,
         }
 
     def laid_out(

@@ -17,37 +17,21 @@ import numpy as np
 from evaluation.domain.chunks import ChunkTable
 from evaluation.domain.frozen import Document
 from evaluation.domain.phases import PhaseError, check_phase
-from evaluation.domain.segmenters.config import SegmenterConfigError, check_window
+from evaluation.domain.segmenters.config import SegmenterConfigError
+from evaluation.domain.segmenters.sized import Sized
 from evaluation.domain.tokens import TokenizedText
 
 __all__ = ["SegmenterConfigError", "TokenWindow"]
 
 
 @dataclass(frozen=True)
-class TokenWindow:
+class TokenWindow(Sized):
     """Configuration and segmenter in one. Sizes are in tokens of the plan's tokenizer."""
-
-    capacity: int
-    overlap: int = 0
-    tails: str = "keep"
-
-    def __post_init__(self) -> None:
-        check_window(self.name, self.capacity, self.overlap, self.tails, "tokens")
 
     @property
     def name(self) -> str:
         """Name in the registry."""
         return "token-window"
-
-    @property
-    def version(self) -> str:
-        """Changes whenever the same configuration would give other chunks."""
-        return "1"
-
-    @property
-    def stride(self) -> int:
-        """S = C − O."""
-        return self.capacity - self.overlap
 
     @property
     def rule(self) -> str:
@@ -57,16 +41,9 @@ class TokenWindow:
     def describe(self) -> dict[str, str | int]:
         """Configuration in canonical values."""
         return {
-            "segmenter": self.name,
-            "version": self.version,
-            "unit": "token",
-            "capacity": self.capacity,
-            "overlap": self.overlap,
-            "stride": self.stride,
-            "tails": self.tails,
+            **super().describe(),
             "edges": "shorter edge chunks kept; first core starts and last core ends at the source's edge",
             "snapping": "a cut moves back to the start of its code point; a core that snaps to nothing yields no chunk",
-            "rule": self.rule,
         }
 
     def chunks(self, document: Document, tokenized: TokenizedText, phase: int | None) -> ChunkTable:

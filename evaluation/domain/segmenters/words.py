@@ -13,23 +13,16 @@ from dataclasses import dataclass
 
 from evaluation.domain.chunks import ChunkTable
 from evaluation.domain.frozen import Document
-from evaluation.domain.segmenters.config import check_window
-from evaluation.domain.segmenters.layout import EDGES, phase_of, windows
+from evaluation.domain.segmenters.layout import phase_of, windows
 from evaluation.domain.segmenters.ruler import token_ruler
 from evaluation.domain.segmenters.separators import word_starts
+from evaluation.domain.segmenters.sized import Sized
 from evaluation.domain.tokens import TokenizedText
 
 
 @dataclass(frozen=True)
-class WordWindow:
+class WordWindow(Sized):
     """Configuration and segmenter in one. Sizes are in words."""
-
-    capacity: int
-    overlap: int = 0
-    tails: str = "keep"
-
-    def __post_init__(self) -> None:
-        check_window(self.name, self.capacity, self.overlap, self.tails, "words")
 
     @property
     def name(self) -> str:
@@ -37,14 +30,9 @@ class WordWindow:
         return "words"
 
     @property
-    def version(self) -> str:
-        """Changes whenever the same configuration would give other chunks."""
-        return "1"
-
-    @property
-    def stride(self) -> int:
-        """S = C − O."""
-        return self.capacity - self.overlap
+    def counted_in(self) -> str:
+        """What the sizes count, in the plural."""
+        return "words"
 
     @property
     def rule(self) -> str:
@@ -54,17 +42,9 @@ class WordWindow:
     def describe(self) -> dict[str, str | int]:
         """Configuration in canonical values; the Unicode version decides what a letter is."""
         return {
-            "segmenter": self.name,
-            "version": self.version,
-            "unit": "word",
+            **super().describe(),
             "word": "runs of letters, digits, underscores, marks and joiners; unspaced scripts by letter",
             "unicode": unicodedata.unidata_version,
-            "capacity": self.capacity,
-            "overlap": self.overlap,
-            "stride": self.stride,
-            "tails": self.tails,
-            "edges": EDGES,
-            "rule": self.rule,
         }
 
     def chunks(self, document: Document, tokenized: TokenizedText, phase: int | None) -> ChunkTable:

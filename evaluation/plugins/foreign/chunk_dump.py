@@ -22,7 +22,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
-from evaluation.domain.chunks import UNSHIFTED_CONTROL, ChunkingRefused, ChunkTable
+from evaluation.domain.chunks import ChunkingRefused, ChunkTable
 from evaluation.domain.frozen import Document
 from evaluation.domain.phases import PhaseError
 from evaluation.domain.plan import Arm
@@ -44,12 +44,13 @@ from evaluation.plugins.foreign.dump_reading import (
     read_pinned,
 )
 from evaluation.plugins.foreign.loading import foreign_module, newlines_of, read_object
+from evaluation.plugins.foreign.unshifted import Unshifted
 
 _OPTIONS = frozenset({"layout", "fields", "format", "documents", "unit", "order", "newlines"})
 
 
 @dataclass(frozen=True)
-class ChunkDump:
+class ChunkDump(Unshifted):
     """A dump as a segmenter. Two of the same bytes read in the same way are equal."""
 
     digest: str
@@ -61,21 +62,6 @@ class ChunkDump:
     def name(self) -> str:
         """Name in the registry."""
         return "chunk-dump"
-
-    @property
-    def version(self) -> str:
-        """Changes whenever the same dump would give other chunks."""
-        return "1"
-
-    @property
-    def stride(self) -> int:
-        """0: its cuts were made long ago."""
-        return 0
-
-    @property
-    def rule(self) -> str:
-        """No perturbation."""
-        return UNSHIFTED_CONTROL
 
     def describe(self) -> dict[str, str | int]:
         """Configuration in canonical values; the file stands in it by its digest."""

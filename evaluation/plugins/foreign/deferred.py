@@ -10,15 +10,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from evaluation.domain.chunks import UNSHIFTED_CONTROL, ChecksCorpus, ChunkingRefused, ChunkTable, Segmenter
+from evaluation.domain.chunks import ChecksCorpus, ChunkingRefused, ChunkTable, Segmenter
 from evaluation.domain.frozen import Document
 from evaluation.domain.plan import Arm
 from evaluation.domain.segmenters.token_window import SegmenterConfigError
 from evaluation.domain.tokens import TokenizedText
+from evaluation.plugins.foreign.unshifted import Unshifted
 
 
 @dataclass(frozen=True)
-class Deferred:
+class Deferred(Unshifted):
     """The segmenter of `arm` that `build` makes when it is first needed."""
 
     arm: Arm
@@ -28,21 +29,6 @@ class Deferred:
     def name(self) -> str:
         """Name in the registry."""
         return self.arm.segmenter
-
-    @property
-    def version(self) -> str:
-        """Changes whenever the same configuration would give other chunks."""
-        return "1"
-
-    @property
-    def stride(self) -> int:
-        """0: nobody can move its cuts."""
-        return 0
-
-    @property
-    def rule(self) -> str:
-        """No perturbation."""
-        return UNSHIFTED_CONTROL
 
     @cached_property
     def made(self) -> Segmenter:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from evaluation.domain.chunks import UNSHIFTED_CONTROL, ChunkingRefused, ChunkTable
+from evaluation.domain.chunks import ChunkingRefused, ChunkTable
 from evaluation.domain.frozen import Document
 from evaluation.domain.phases import PhaseError
 from evaluation.domain.plan import Arm
@@ -13,10 +13,11 @@ from evaluation.domain.reanchor import Newlines, Piece
 from evaluation.domain.tokens import TokenizedText
 from evaluation.plugins.foreign.anchoring import Anchoring, table_of
 from evaluation.plugins.foreign.loading import ForeignOptions
+from evaluation.plugins.foreign.unshifted import Unshifted
 
 
 @dataclass(frozen=True)
-class ForeignSegmenter:
+class ForeignSegmenter(Unshifted):
     """One configured splitter. `split` takes a text and gives its pieces in order; `identity` pins what made them."""
 
     name: str
@@ -25,21 +26,6 @@ class ForeignSegmenter:
     options: str
     identity: Mapping[str, str | int]
     anchoring: Anchoring
-
-    @property
-    def version(self) -> str:
-        """Changes whenever the same configuration would give other chunks; the package's own is in `describe`."""
-        return "1"
-
-    @property
-    def stride(self) -> int:
-        """0: nobody can move its cuts."""
-        return 0
-
-    @property
-    def rule(self) -> str:
-        """No perturbation."""
-        return UNSHIFTED_CONTROL
 
     def describe(self) -> dict[str, str | int]:
         """Configuration in canonical values, with the package and its version."""
