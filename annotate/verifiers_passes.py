@@ -129,6 +129,9 @@ def verify_decision(record: Record) -> Iterator[Finding]:
     row = item.decisions.select_related("decided_by").filter(ordinal=told["ordinal"]).first() if item else None
     where = f"decision {told['ordinal']} of {_place(told)} round {told['round']}"
     yield from _compare(told, records.decision_payload(row) if row else None, record.seq, where)
+    if row and row.disagreement and row.disagreement.item_id != row.item_id:
+        # The record says the position alone, which every round of the question has.
+        yield Finding("decision.strayed", record.seq, where, "it decides a difference of another item.")
 
 
 def verify_settled(record: Record) -> Iterator[Finding]:

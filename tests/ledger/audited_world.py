@@ -148,16 +148,20 @@ def make_audited_world() -> AuditedWorld:
     }
     add_member(lead, study, people["judge"], Role.OBSERVER, ["staff"])
     _import_sources(lead, study)
-    marked, settled = _write_questions(lead, study)
+    marked, settled, waiting = _write_questions(lead, study)
     with transaction.atomic():
         settle_imported(lead, settled, _settled_content(study), Segment.NUMBER_AND_SCOPE, {"nine": Necessity.NECESSARY})
     assign_questions(lead, study, [people["marker-one"], people["marker-two"]], [marked])
+    _begin(lead, study, people["marker-one"], people["marker-two"], waiting)
     item = _mark(lead, study, marked)
     _adjudicate(people["judge"], item)
     first = freeze_fixtures(lead, study, "v1", [marked.key])
-    fixture_set = freeze_fixtures(lead, study, "v2", successor_of=first)
+    fixture_set = freeze_fixtures(lead, study, "v2", [marked.key, settled.key], successor_of=first)
     plan = lock_plan(lead, write_plan(lead, fixture_set=fixture_set, toml=PLAN))
-    stopped = start_sweep(lead, plan, idempotency_key="stopped", seed=3)
+    # Other arms than the sealed sweep has, so that a cell of the one may be moved to the other.
+    renamed = PLAN.replace('"small"', '"renamed"').replace('"wide"', '"broad"').replace('"narrow"', '"thin"')
+    other = lock_plan(lead, write_plan(lead, fixture_set=fixture_set, toml=renamed))
+    stopped = start_sweep(lead, other, idempotency_key="stopped", seed=3)
     cancel_sweep(lead, stopped, reason="The wrong seed.")
     limits = Limits(max_cells=40, max_minutes=30)
     sweep = start_sweep(lead, plan, idempotency_key="sealed", seed=11, limits=limits)
@@ -219,7 +223,7 @@ def _import_sources(lead: Person, study: Study) -> None:
     import_versions(lead, study, files)
 
 
-def _write_questions(lead: Person, study: Study) -> tuple[Question, Question]:
+def _write_questions(lead: Person, study: Study) -> tuple[Question, Question, Question]:
     entries = [
         QuestionEntry(
             key="red-lamps",
@@ -237,9 +241,10 @@ def _write_questions(lead: Person, study: Study) -> tuple[Question, Question]:
             segment=Segment.NUMBER_AND_SCOPE,
             group="lending",
         ),
+        QuestionEntry(key="keys", text="Where is the key?", as_of=DAY, segment=Segment.DEFINITION_AND_REFERENT),
     ]
-    red, plain = (written.question for written in write_questions(lead, study, entries))
-    return red, plain
+    red, plain, key = (written.question for written in write_questions(lead, study, entries))
+    return red, plain, key
 
 
 def _span(study: Study, quote: str, name: str, label: SpanLabel) -> MarkedSpan:
@@ -272,6 +277,13 @@ def _marked_content(study: Study, answer: str, end: str) -> PassContent:
 def _save_and_submit(task: Assignment, content: PassContent, key: str) -> None:
     work = save_pass(task.annotator, task, content_of(task)[0], content)
     submit_pass(task.annotator, task, work.revision, key)
+
+
+def _begin(lead: Person, study: Study, one: Person, two: Person, question: Question) -> None:
+    """Leave one pass without a set and one assignment without a pass: rows that others may be moved to."""
+    assign_questions(lead, study, [one, two], [question])
+    contract = AnswerContract(answerable=True, answer="Behind the door.", missing_text="Abstain.")
+    save_pass(one, question.assignments.get(annotator=one), 0, PassContent(contract))
 
 
 def _mark(lead: Person, study: Study, question: Question) -> AdjudicationItem:

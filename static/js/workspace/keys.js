@@ -69,8 +69,8 @@ export class Keys {
     }
     if (event.key === "Escape") return this.#escape();
     const plain = !event.ctrlKey && !event.metaKey && !event.altKey;
-    if (event.key === "Enter" && plain && desk.selection && !event.target.closest("button, a, summary, [role=menu]")) {
-      desk.mark(desk.selection.start, desk.selection.end);
+    if (event.key === "Enter" && plain && (desk.selection || desk.reading.mouse.busy) && !event.target.closest("button, a, summary, [role=menu]")) {
+      this.#mark();
       return true;
     }
     if (event.shiftKey && plain && /^Digit[1-9]$/.test(event.code)) return this.#digit(Number(event.code.at(-1)), true);
@@ -115,7 +115,7 @@ export class Keys {
     const { desk } = this;
     const { reading } = desk;
     const acts = {
-      mark: () => (desk.selection ? desk.mark(desk.selection.start, desk.selection.end) : desk.say("Select text first, or type a sentence number.")),
+      mark: () => this.#mark(),
       caret: () => reading.caret.toggle(),
       "start-back": () => this.#edge("start-back"),
       "start-on": () => this.#edge("start-on"),
@@ -142,6 +142,14 @@ export class Keys {
     if (desk.closed && !["caret", "next-span", "previous-span", "find", "sources", "next-source", "previous-source", "guideline", "numbers"].includes(action)) return false;
     acts[action]();
     return true;
+  }
+
+  /** Mark what is selected; a drag that has just ended is waited for, snapped as it will be. */
+  async #mark() {
+    const { desk } = this;
+    await desk.reading.mouse.settled;
+    if (desk.selection) desk.mark(desk.selection.start, desk.selection.end);
+    else desk.say("Select text first, or type a sentence number.");
   }
 
   #edge(which) {

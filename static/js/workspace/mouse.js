@@ -4,12 +4,20 @@ import { byteAt, rangeOf, selectedBytes } from "../bytes.js";
 import { wholeWords } from "./text.js";
 
 export class Mouse {
-  /** `desk` is the workspace: source, content, blocks, sentences, choose, selected, changeEdges. */
+  /**
+   * `desk` is the workspace: source, content, blocks, sentences, choose, selected, changeEdges. `settled` resolves when
+   * what was dragged last has become the desk's selection; `busy` until then.
+   */
   constructor(desk) {
     this.desk = desk;
     this.handles = [];
     this.menu = null;
-    document.addEventListener("pointerup", (event) => this.#up(event));
+    this.settled = Promise.resolve();
+    this.busy = false;
+    document.addEventListener("pointerup", (event) => {
+      this.busy = true;
+      this.settled = this.#up(event).finally(() => { this.busy = false; });
+    });
     document.addEventListener("pointerdown", (event) => {
       if (this.menu && !this.menu.contains(event.target)) this.closeMenu();
     });
