@@ -64,5 +64,9 @@ class AlreadySubmitted(Conflict):
 class NotNow(Conflict):
     """A write to a task that its lead has paused or given to somebody else."""
 
-    def __init__(self, what: str, mend: str) -> None:
-        super().__init__("task", what, mend)
+    def __init__(self, what: str, mend: str, *, where: str = "task") -> None:
+        super().__init__(where, what, mend)
+
+    def inside(self, place: str) -> NotNow:
+        """Return the same refusal with `place` put before where it stands."""
+        return NotNow(self.what, self.mend, where=f"{place}, {self.where}")

@@ -1,12 +1,15 @@
 """Find a phrase in a source, anywhere in it, as byte spans.
 
 Case is ignored unless the phrase has a capital; a blank of the phrase matches any run of blanks and line ends, since a
-line may break anywhere. Each hidden range ends a search and begins another, so that nothing hidden is found or bridged.
+line may break anywhere; an accented letter matches as one character and as letter and mark, since nobody sees which of
+them a source holds or a keyboard writes (the bytes found are the source's own, never normalised). Each hidden range
+ends a search and begins another, so that nothing hidden is found or bridged.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -25,7 +28,17 @@ def phrase_pattern(phrase: str) -> re.Pattern[str]:
     if len(phrase) > MAX_PHRASE:
         raise BadInput("find", f"it has {len(phrase)} characters", f"Write at most {MAX_PHRASE}.")
     flags = re.NOFLAG if any(character.isupper() for character in phrase) else re.IGNORECASE
-    return re.compile(r"\s+".join(map(re.escape, words)), flags)
+    return re.compile(r"\s+".join(map(_either_form, words)), flags)
+
+
+def _either_form(word: str) -> str:
+    """Return a pattern for `word` in which each character may stand composed (NFC) or taken apart (NFD)."""
+    made = []
+    for character in unicodedata.normalize("NFC", word):
+        apart = unicodedata.normalize("NFD", character)
+        one = re.escape(character)
+        made.append(one if apart == character else f"(?:{one}|{re.escape(apart)})")
+    return "".join(made)
 
 
 def find(content: bytes, phrase: str, hidden: Sequence[ByteSpan] = (), *, most: int = 1_000) -> list[ByteSpan]:

@@ -22,7 +22,8 @@ BLOCK_BYTES = 8_192
 
 _LINE = r"(?:\r\n|\r|\n)"
 _BREAK = re.compile(
-    r"(?P<stop>[.!?…]+[\"'”’»)\]*_]*)(?=\s|\Z)"
+    # Possessive and from the first sign of a run only: a row of dots as long as a book is read once, not from each dot.
+    r"(?P<stop>(?<![.!?…])[.!?…]++[\"'”’»)\]*_]*+)(?=\s|\Z)"
     r"|(?P<full>[。！？।؟]+[」』”’»)]*)"
     rf"|(?P<new>{_LINE}[ \t]*{_LINE}|{_LINE}(?=[ \t]*(?:#{{1,6}}[ \t]|[-*+•][ \t]|\||\d{{1,3}}[.)][ \t]|>|```)))"
     rf"|(?P<line>{_LINE})"
@@ -70,7 +71,9 @@ _ABBREVIATIONS = frozenset(
 _LOOK_BACK = 24
 #: A block is cut at most this far before its full size, to end with a line or a word.
 _NEAR = BLOCK_BYTES // 2
-_JOINERS = {"\u200d", "\ufe0e", "\ufe0f"}
+#: What clings to the character before it without being a combining mark: joiners, and skin tones of emoji.
+_JOINERS = frozenset(["\u200d", "\ufe0e", "\ufe0f", *map(chr, range(0x1F3FB, 0x1F400))])
+_REGIONAL = frozenset(map(chr, range(0x1F1E6, 0x1F200)))
 
 
 @dataclass(frozen=True)
@@ -187,20 +190,32 @@ def _cut(content: bytes, at: int, hidden: Sequence[ByteSpan]) -> int:
         found = content.rfind(mark, floor, limit)
         if found != -1 and not (mark == b"\r" and content[found + 1 : found + 2] == b"\n"):
             return found + 1
-    return _between_clusters(content, limit, floor)
+    return _between_clusters(content, at, limit, floor)
 
 
-def _between_clusters(content: bytes, limit: int, floor: int) -> int:
+def _between_clusters(content: bytes, at: int, limit: int, floor: int) -> int:
     end = limit
     while end > floor:
         while content[end] & 0xC0 == 0x80:
             end -= 1
         window = content[end : end + 4].decode("utf-8", "ignore")
-        follows = window[0]
-        precedes = content[max(0, end - 4) : end].decode("utf-8", "ignore")[-1:]
-        if not unicodedata.combining(follows) and follows not in _JOINERS and precedes != "\u200d":
+        if not _joined(content, at, end, window[0]):
             return end
         end -= 1
     while content[limit] & 0xC0 == 0x80:
         limit -= 1
     return limit
+
+
+def _joined(content: bytes, at: int, end: int, follows: str) -> bool:
+    """Return whether the character `follows`, which begins at byte `end`, belongs to the one before it."""
+    if unicodedata.combining(follows) or follows in _JOINERS:
+        return True
+    precedes = content[max(0, end - 4) : end].decode("utf-8", "ignore")[-1:]
+    if follows in _REGIONAL and precedes in _REGIONAL:
+        # Two make a flag, counted from where the row of them begins.
+        first = end
+        while first - 4 >= at and content[first - 4 : first].decode("utf-8", "ignore") in _REGIONAL:
+            first -= 4
+        return (end - first) // 4 % 2 == 1
+    return precedes == "\u200d" or (precedes, follows) == ("\r", "\n")

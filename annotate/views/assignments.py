@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
+from django.db import transaction
 from django.db.models import Prefetch, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from annotate.domain.errors import BadInput
+from annotate.domain.errors import BadInput, shown
 from annotate.domain.vocabulary import Segment, SpanLabel
 from annotate.models import Assignment, Person, Question, Study
 from annotate.models.choices import choices
@@ -101,15 +102,23 @@ def _act(request: HttpRequest, study: Study) -> str:
     if action == "resume":
         return f"{resume_tasks(person, study, tasks)} tasks go on."
     if action == "return":
-        for task in tasks:
-            return_pass(person, task, reason)
+        _each(tasks, lambda task: return_pass(person, task, reason))
         return f"{len(tasks)} passes returned."
     if action == "reassign":
         (to,) = _people(study, [post.get("to", "")])
-        for task in tasks:
-            reassign(person, task, to)
+        _each(tasks, lambda task: reassign(person, task, to))
         return f"{len(tasks)} tasks given to {to}."
     raise BadInput("action", f"{action!r} is no button of this page", "Reload the page.")
+
+
+def _each(tasks: Sequence[Assignment], do: Callable[[Assignment], object]) -> None:
+    """Do it with all of the tasks or with none; raises the refusal of the first that cannot, naming it."""
+    with transaction.atomic():
+        for task in tasks:
+            try:
+                do(task)
+            except BadInput as refusal:
+                raise refusal.inside(f"{task.question.key}, {task.annotator}") from refusal
 
 
 def _people(study: Study, names: Sequence[str]) -> list[Person]:
@@ -132,7 +141,17 @@ def _chosen(request: HttpRequest, study: Study) -> list[Question]:
     """Return the ticked questions, or all that the rule names where none is ticked."""
     keys = request.POST.getlist("question")
     if keys:
-        return list(Question.objects.filter(study=study, key__in=keys))
+        # PostgreSQL takes no NUL, and no key has one.
+        asked = [key for key in keys if "\x00" not in key]
+        found = list(Question.objects.filter(study=study, key__in=asked))
+        if unknown := set(keys) - {question.key for question in found}:
+            raise BadInput("question", f"{shown(min(unknown))} is none of this study", "Reload the page.")
+        return found
+    # A rule that cannot be read names no question; a page shows all then, but nobody asked for all of them.
+    rule = RuleForm(request.GET, study=study)
+    if not rule.is_valid():
+        names = ", ".join(str(rule.fields[name].label) for name in rule.errors)
+        raise BadInput("rule", f"{names} is none of the list by now", "Choose again and press Show first.")
     return list(_by_rule(request, study))
 
 

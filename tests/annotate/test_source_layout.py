@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -68,6 +70,25 @@ def test_sentences_end_where_a_reader_would_say() -> None:
     ]
 
 
+@pytest.mark.parametrize("sign", [".", "!", "…", ".)", ".*", "?\u00bb"])
+def test_a_row_of_stops_as_long_as_a_book_is_one_sentence(sign: str) -> None:
+    # Read from each of its signs anew, this would take hours and not milliseconds.
+    text = sign * 200_000 + "x"
+    layout = lay_out(text.encode())
+    assert (layout.sentence_starts, layout.sentence_ends) == ((0,), (len(text.encode()),))
+
+
+@pytest.mark.parametrize("cluster", ["🇩🇪", "👍🏽", "👩🏿‍🚀", "e\u0301\u0323", "\r\nx"])
+@pytest.mark.parametrize("before", ["", "a", "ab", "abc"])
+def test_a_text_without_blanks_is_cut_between_clusters(cluster: str, before: str) -> None:
+    content = (before + cluster * 5_000).encode()
+    edges = {len(before) + len(cluster.encode()) * number for number in range(5_001)}
+    if cluster == "\r\nx":
+        # Behind a line end, too.
+        edges |= {edge + 2 for edge in edges}
+    assert {block.start for block in lay_out(content).blocks} <= edges | {0}
+
+
 def test_nothing_hidden_is_numbered_cut_or_found() -> None:
     shown, secret = "Open text. ", "Secret one. Secret two.\n" * 900
     content = (shown + secret + "Open end.").encode()
@@ -90,6 +111,17 @@ def test_a_phrase_is_found_in_bytes_over_line_ends_and_with_case_only_where_aske
 ) -> None:
     content = "No fee. No\nfee.  no fee. 💩".encode()
     assert find(content, phrase) == places
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+@pytest.mark.parametrize("held", ["NFC", "NFD"])
+def test_an_accented_letter_is_found_however_it_is_written(form: str, held: str) -> None:
+    before, word = "Fees of the ", unicodedata.normalize(held, "Département")
+    content = f"{before}{word} (a.*+b) ".encode()
+    place = (len(before), len(before) + len(word.encode()))
+    assert find(content, unicodedata.normalize(form, "Département")) == [place]
+    assert find(content, unicodedata.normalize(form, "éPART")) == []
+    assert len(find(content, "(a.*+b)")) == 1
 
 
 @pytest.mark.parametrize("phrase", ["", "  \n", "x" * 301])
