@@ -23,6 +23,7 @@ from annotate.models import (
     Study,
 )
 from annotate.records_passes import PASS_RETURNED, PASS_SUBMITTED
+from annotate.records_pauses import TASK_PAUSED, TASK_RESUMED, pause_findings
 from annotate.services.transcode import made_again
 from ledger import registry
 from ledger.domain.canonical import canonical_bytes
@@ -43,6 +44,8 @@ def register_all() -> None:
     registry.register_plain(records.QUESTION_WRITTEN, text_fields=("text",))
     registry.register_plain(records.QUESTION_ASSIGNED)
     registry.register_plain(records.DATASET_IMPORTED)
+    registry.register_plain(TASK_PAUSED, text_fields=("reason",))
+    registry.register_plain(TASK_RESUMED)
     registry.register_table(Membership._meta.db_table, verify_memberships)
     registry.register_table(SourceVersion._meta.db_table, verify_sources_recorded)
     registry.register_table(Question._meta.db_table, verify_questions)
@@ -160,7 +163,7 @@ def verify_memberships() -> Iterator[Finding]:
 
 
 def verify_assignments() -> Iterator[Finding]:
-    """Compare who holds which slot with what was recorded, both ways, and whether it was submitted or returned last."""
+    """Compare who holds which slot with what was recorded, both ways, and what was done with it last."""
     told: dict[tuple[Any, ...], tuple[int, dict[str, Any]]] = {}
     for record in Record.objects.filter(kind=records.QUESTION_ASSIGNED).order_by("seq").iterator():
         value = record.value
@@ -177,6 +180,7 @@ def verify_assignments() -> Iterator[Finding]:
             where = _place("assignment", (slug, row.question.key, row.slot))
             yield Finding("row.differs", None, where, f"it is {row.state}, and by what was recorded last it is {last}.")
     yield from _both_ways("assignment", rows, told)
+    yield from pause_findings()
 
 
 def _where_passes_stand() -> dict[tuple[Any, ...], str]:

@@ -14,19 +14,21 @@ from annotate.selectors.passes import assignments_of
 
 @dataclass(frozen=True)
 class Progress:
-    """Counts of assignments by state. `started` are open ones with something saved; `seconds` the time on task."""
+    """Counts of assignments, each in one state. `paused` ones are not submitted, whatever else they were; `started` are
+    open ones with something saved; `seconds` the time on task.
+    """
 
     total: int
     submitted: int
     returned: int
-    paused: int
     started: int
     seconds: int
+    paused: int
 
     @property
     def to_do(self) -> int:
-        """Those nobody has begun."""
-        return self.total - self.submitted - self.returned - self.started
+        """Those nobody has begun and nothing holds back."""
+        return self.total - self.submitted - self.returned - self.paused - self.started
 
     @property
     def per_task(self) -> int | None:
@@ -37,10 +39,11 @@ class Progress:
 _COUNTS = {
     "total": Count("pk"),
     "submitted": Count("pk", filter=Q(state=Assignment.State.SUBMITTED)),
-    "returned": Count("pk", filter=Q(state=Assignment.State.RETURNED)),
-    "paused": Count("pk", filter=Q(paused=True) & ~Q(state=Assignment.State.SUBMITTED)),
-    "started": Count("pk", filter=Q(state=Assignment.State.OPEN, work__revision__gt=0)),
+    "returned": Count("pk", filter=Q(state=Assignment.State.RETURNED, paused=False)),
+    "started": Count("pk", filter=Q(state=Assignment.State.OPEN, paused=False, work__revision__gt=0)),
     "seconds": Coalesce(Sum("work__active_seconds"), 0),
+    # Last, for from here on the name means the count.
+    "paused": Count("pk", filter=Q(paused=True) & ~Q(state=Assignment.State.SUBMITTED)),
 }
 
 

@@ -24,6 +24,8 @@ from annotate.models import (
     AdjudicationItem,
     Assignment,
     Disagreement,
+    Guideline,
+    Person,
     SourceVersion,
     SpanDecision,
 )
@@ -95,7 +97,11 @@ def adjudicate(request: HttpRequest, pk: int) -> HttpResponse:
     person = asker(request)
     item = get_object_or_404(
         AdjudicationItem.objects.select_related(
-            "question__study", "submission_a__work__assignment", "submission_b__work__assignment"
+            "question__study",
+            "submission_a__work__assignment",
+            "submission_b__work__assignment",
+            "submission_a__guideline",
+            "submission_b__guideline",
         )
         # To an annotator an item that is there would say that the other pass is in; for them there is none.
         .filter(question__study__memberships__person=person, question__study__memberships__role__in=WHOLE_STUDY)
@@ -201,13 +207,15 @@ def _page(request: HttpRequest, item: AdjudicationItem, actor: Actor, refusal: B
         "codes": table.reason_codes(),
         "segments": AdjudicatedResult._meta.get_field("segment").choices,
         "segment": view.result.segment if view.result else (suggested_segment(settled).value if settled else ""),
+        "guidelines": _guidelines(item),
+        "next_item": _next(asker(request), item) if view.result else None,
         "settled": settled,
         "settle_problem": settle_problem,
         "span_rows": table.span_rows(settled, view, given) if settled else [],
         "set_rows": table.set_rows(view),
         "supersets": supersets(settled) if settled else [],
         "texts": [
-            {"title": titles[sha], "runs": _runs(version, actor, view), "locale": version.locale}
+            {"title": titles[sha], "sha": sha, "runs": _runs(version, actor, view), "locale": version.locale}
             for sha, version in versions.items()
         ],
         "as_of": as_of,
@@ -236,6 +244,26 @@ def _settled(item: AdjudicationItem, view: ItemView) -> tuple[PassContent | None
         return settled_content(item), ""
     except BadInput as problem:
         return None, str(problem)
+
+
+def _guidelines(item: AdjudicationItem) -> str:
+    """Return which guideline each pass was made by, in words; empty where the study has none."""
+    a, b = item.submission_a.guideline, item.submission_b.guideline
+    if a is None and b is None:
+        return ""
+    if a == b:
+        return f"both by {_named(a)}"
+    return f"A by {_named(a)}, B by {_named(b)}"
+
+
+def _named(guideline: Guideline | None) -> str:
+    return f"guideline v{guideline.number}" if guideline else "no guideline"
+
+
+def _next(person: Person, item: AdjudicationItem) -> int | None:
+    """Return the key of the gravest item that is open beside this one."""
+    rows = queue_rows(person, item.question.study)
+    return next((row.pk for row in rows if not row.is_settled and row.pk != item.pk), None)
 
 
 def _given(view: ItemView) -> list[tuple[str, tuple[str, str]]]:

@@ -30,6 +30,9 @@ _WORDS: dict[DisagreementType, list[str]] = {
     DisagreementType.SPAN_LABEL: [word.value for word in SpanLabel],
 }
 
+#: The reason that is chosen before anybody chooses: what most differences of the type are decided by.
+_USUAL = {DisagreementType.SPAN_BOUNDARY: ReasonCode.BOUNDARY_PRECISION}
+
 
 def rows(view: ItemView, titles: dict[str, str]) -> list[dict[str, Any]]:
     """Return one dict per difference: what it is, both sides in words, the decision in force, and its edit form."""
@@ -50,6 +53,22 @@ def _row(view: ItemView, shown: DifferenceView, titles: dict[str, str]) -> dict[
         "earlier": [_decision(kind, decision, view, titles) for decision in shown.earlier],
         "boundary": boundary(view, shown.difference),
         "edit": _edit_form(kind, shown),
+        "code": (shown.decision.reason_code if shown.decision else _USUAL.get(kind, ReasonCode.BETTER_SUPPORTED)).value,
+        "place": _place(shown.difference),
+    }
+
+
+def _place(difference: Difference) -> dict[str, Any] | None:
+    """Return the bytes a difference of spans is about, the whole of both sides; None for any other difference."""
+    if difference.kind not in _SPANS:
+        return None
+    sides = [side for side in (difference.value_a, difference.value_b) if side]
+    version = sides[0]["version"]
+    here = [side for side in sides if side["version"] == version]
+    return {
+        "version": version,
+        "start": min(side["start"] for side in here),
+        "end": max(side["end"] for side in here),
     }
 
 

@@ -54,6 +54,7 @@ def agreement(request: HttpRequest, slug: str) -> HttpResponse:
         "by": [
             {
                 "title": title,
+                "head": title.removeprefix("By ").capitalize(),
                 "names": SHORT,
                 "rows": [
                     _row(name, field, count, report(_where(items, Slice(**{field: name})), lengths, SHORT))

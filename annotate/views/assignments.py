@@ -197,7 +197,6 @@ def _page(request: HttpRequest, study: Study, actor: Actor, refusal: BadInput | 
         "guideline_form": GuidelineForm(
             initial={"text": newest.text, "labels": newest.labels} if newest else None, auto_id="guideline_%s"
         ),
-        "guidelines": study.guidelines.order_by("-number"),
         "refusal": refusal,
         "crumbs": crumbs(
             ("Home", reverse("home")), (study.title, reverse("study", args=[study.slug])), ("Assignments", "")

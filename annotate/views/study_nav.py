@@ -32,6 +32,7 @@ def register(order: int, text: str, url_name: str, action: str) -> None:
 register(0, "Overview", "study", "study.view")
 register(10, "Sources", "sources", "source.view")
 register(20, "Questions", "questions", "question.view")
+register(25, "Guideline", "guidelines", "study.view")
 register(30, "People", "people", "member.manage")
 register(35, "Assignments", "assignments", "question.assign")
 register(40, "Adjudication", "adjudication", "item.view")

@@ -13,20 +13,23 @@ from annotate.domain.conflicts import AlreadySubmitted, Conflict, NotNow
 from annotate.domain.content import PassContent
 from annotate.domain.errors import BadInput
 from annotate.domain.pass_edits import ContractFields
-from annotate.models import Assignment, Guideline
+from annotate.models import Assignment, Guideline, Membership
 from annotate.permissions import NotAllowed
+from annotate.records_pauses import pause_findings
 from annotate.selectors.passes import assignments_of, content_of, open_assignments_of
 from annotate.selectors.progress import by_person, by_segment, progress_of
 from annotate.services.count_time import count_time
 from annotate.services.edit_pass import edit_pass
-from annotate.services.pause_task import pause_tasks, resume_tasks
+from annotate.services.pause_task import MAX_REASON, pause_tasks, resume_tasks
 from annotate.services.publish_guideline import publish_guideline
 from annotate.services.reassign import reassign
+from annotate.services.return_pass import return_pass
 from annotate.services.save_pass import save_pass
 from annotate.services.submit_pass import submit_pass
+from ledger.models import Record
 from ledger.services import verify
 from tests.annotate.passes import Desk, make_desk
-from tests.factories import make_member, make_question
+from tests.factories import make_assignment, make_member, make_question, make_study
 
 pytestmark = pytest.mark.django_db
 
@@ -96,6 +99,61 @@ def test_a_paused_task_takes_no_work_until_it_goes_on() -> None:
     assert pause_tasks(desk.lead, desk.study, [desk.first], "Too late.") == 0
     with pytest.raises(NotAllowed):
         pause_tasks(desk.one, desk.study, [desk.first], "Me.")
+    with pytest.raises(BadInput, match="empty or too long"):
+        pause_tasks(desk.lead, desk.study, [desk.second], "x" * (MAX_REASON + 1))
+
+
+def test_pauses_are_recorded_with_their_reason_and_compared_with_the_tasks() -> None:
+    desk = make_desk(reader_labels=["staff"])
+    Membership.objects.filter(study=desk.study).update(clearance=["staff"])
+    both = [desk.first, desk.second]
+    assert pause_tasks(desk.lead, desk.study, both, "The source changes.") == 2
+    assert pause_tasks(desk.lead, desk.study, both, "Again.") == 0
+    assert resume_tasks(desk.lead, desk.study, [desk.second]) == 1
+    paused, resumed = Record.objects.filter(kind__startswith="task.").order_by("seq")
+    assert (paused.kind, resumed.kind) == ("task.paused", "task.resumed")
+    assert paused.labels == ["staff"]
+    assert paused.value["reason"] == "The source changes."
+    assert [task["annotator"] for task in paused.value["tasks"]] == [desk.one.username, desk.two.username]
+    assert [task["slot"] for task in resumed.value["tasks"]] == [2]
+    assert list(pause_findings()) == []
+    Assignment.objects.filter(pk=desk.first.pk).update(note="Nothing.")
+    assert [found.kind for found in pause_findings()] == ["row.differs"]
+    Assignment.objects.update(paused=False)
+    assert ["it is not paused" in found.message for found in pause_findings()] == [True]
+    Assignment.objects.update(paused=True, note="The source changes.")
+    assert ["it is paused, and" in found.message for found in pause_findings()] == [True]
+
+
+def test_a_returned_pass_says_again_why_once_its_pause_is_over() -> None:
+    desk = make_desk()
+    desk.submit(desk.first, desk.content())
+    return_pass(desk.lead, desk.first, "Look at the exception.")
+    pause_tasks(desk.lead, desk.study, [desk.first], "Wait for the new version.")
+    desk.first.refresh_from_db()
+    assert (desk.first.paused, desk.first.note) == (True, "Wait for the new version.")
+    resume_tasks(desk.lead, desk.study, [desk.first])
+    desk.first.refresh_from_db()
+    assert (desk.first.paused, desk.first.note) == (False, "Look at the exception.")
+
+
+def test_every_task_is_counted_in_one_state(client: Client) -> None:
+    desk = make_desk()
+    for state in ("begun", "returned", "submitted", "paused"):
+        task = make_assignment(make_question(desk.study), desk.one, 1)
+        if state in {"begun", "paused"}:
+            save_pass(desk.one, task, 0, desk.content())
+        else:
+            desk.submit(task, desk.content())
+        if state == "returned":
+            return_pass(desk.lead, task, "Look again.")
+        if state == "paused":
+            pause_tasks(desk.lead, desk.study, [task], "Wait.")
+    mine = progress_of(desk.one)
+    assert (mine.submitted, mine.started, mine.returned, mine.paused, mine.to_do) == (1, 1, 1, 1, 1)
+    client.force_login(desk.one)
+    page = client.get(reverse("home")).content.decode()
+    assert "1 submitted · 1 in progress · 1 returned · 1 to do · 1 paused" in page
 
 
 def test_work_keeps_the_guideline_it_began_with_and_the_submission_names_it() -> None:
@@ -157,3 +215,28 @@ def test_progress_counts_time_by_person_and_by_segment() -> None:
     assert (segment, row.total, row.submitted, row.seconds) == ("number-and-scope", 2, 1, 3720)
     with pytest.raises(AlreadySubmitted):
         count_time(desk.one, desk.first, 1)
+
+
+def test_the_guideline_page_keeps_every_version_readable_and_counts_others_work_for_overseers_only(
+    client: Client,
+) -> None:
+    desk = make_desk()
+    publish_guideline(desk.lead, desk.study, "Mark the whole rule.")
+    desk.submit(desk.first, desk.content())
+    publish_guideline(desk.lead, desk.study, "Mark <rules> only.", ["rule", "exception"], "Shorter.")
+    address = reverse("guidelines", args=[desk.study.slug])
+    client.force_login(desk.two)
+    seen = client.get(address).content.decode()
+    assert "Mark the whole rule." in seen
+    assert "Mark &lt;rules&gt; only." in seen
+    assert "Shorter." in seen
+    assert "submission" not in seen
+    assert "of your passes" not in seen
+    client.force_login(desk.one)
+    assert "1 of your passes" in client.get(address).content.decode()
+    client.force_login(desk.lead)
+    seen = client.get(address).content.decode()
+    assert "1 submission made by it" in seen
+    assert "0 submissions made by it" in seen
+    client.force_login(make_member(make_study()))
+    assert client.get(address).status_code == 404

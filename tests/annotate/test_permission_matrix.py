@@ -101,6 +101,7 @@ ROWS = [
     page("assignments", "study", GET=LEAD, POST=LEAD),
     page("assignments", "study", GET=LEAD, POST=LEAD, body={"action": "assign", "annotator": "nobody"}),
     page("assignments", "study", GET=LEAD, POST=LEAD, body={"action": "guideline", "text": "Mark it."}),
+    page("guidelines", "study", GET=MEMBERS),
     page("workspace", "task", GET=ONE, POST=ONE, hidden=MEMBERS),
     page("workspace", "task", GET=ONE, POST=ONE, hidden=MEMBERS, body={"action": "submit"}),
     page("workspace-blocks", "task", GET=ONE, hidden=MEMBERS),
