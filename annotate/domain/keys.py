@@ -14,7 +14,9 @@ from annotate.domain.errors import BadInput, shown
 
 _KEY = re.compile(r"(?:(?:Control|Alt|Meta)\+)*(?:[^\s\d\x00-\x1f\x7f]|[A-Z][A-Za-z]{2,14}|F\d{1,2})")
 #: What moves the focus, leaves a dialog or scrolls stays what it is everywhere.
-_KEPT = frozenset({"Tab", "Escape", "Enter", "Control+Enter", "Shift", "Control", "Alt", "Meta"})
+_KEPT = frozenset({"Tab", "Escape", "Enter", "Control+Enter", "Shift", "Control", "Alt", "Meta", "AltGraph"})
+#: What a browser says of half a character, of an input method, and of a key it does not know.
+_NO_KEY = frozenset({"Dead", "Process", "Unidentified", "CapsLock", "NumLock", "Fn"})
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ def check_keys(value: object) -> dict[str, str]:
     for name, key in value.items():
         if name not in _BY_NAME:
             raise BadInput("keys", f"{shown(name)} is no action", f"Use one of {', '.join(_BY_NAME)}.")
-        if not isinstance(key, str) or not _KEY.fullmatch(key) or key in _KEPT or key == "?":
+        if not isinstance(key, str) or not _KEY.fullmatch(key) or key in _KEPT | _NO_KEY | {"?"}:
             raise BadInput(f"keys.{name}", f"{shown(key)} cannot be a key for it", "Choose a letter or a sign.")
         chosen[name] = key
     taken: dict[str, str] = {}

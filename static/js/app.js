@@ -1,12 +1,13 @@
 // What every page has: theme, keyboard sheet, list keys, and a guard against a second click on the same submit.
 import { bindLists } from "./lists.js";
+import { keep, kept } from "./store.js";
 import { isTyping } from "./typing.js";
 import { forgetOthers } from "./workspace/saver.js";
 
 const root = document.documentElement;
 
 function applyStoredTheme() {
-  const stored = localStorage.getItem("cutline-theme");
+  const stored = kept("cutline-theme");
   if (stored === "light" || stored === "dark") root.dataset.theme = stored;
 }
 
@@ -15,7 +16,7 @@ function toggleTheme() {
     ? root.dataset.theme === "dark"
     : matchMedia("(prefers-color-scheme: dark)").matches;
   root.dataset.theme = dark ? "light" : "dark";
-  localStorage.setItem("cutline-theme", root.dataset.theme);
+  keep("cutline-theme", root.dataset.theme);
 }
 
 applyStoredTheme();

@@ -1,6 +1,7 @@
 // Blocks of the source that the page came without: fetched when they come near the view, and the rest while nothing else
 // is to do, so that scrolling rarely meets a place that is still empty.
 import { blockAt, byteAt, pointAt, runAt } from "../bytes.js";
+import { keep, kept } from "../store.js";
 
 const AHEAD_PX = 2_400;
 const MOST = 16;
@@ -62,8 +63,8 @@ export class Blocks {
 
   /** Go back to where this source was left. */
   async restore() {
-    const kept = sessionStorage.getItem(this.place);
-    if (kept !== null && Number(kept) > 0) await this.show(Number(kept), "start");
+    const byte = Number(kept(this.place, "sessionStorage"));
+    if (byte > 0) await this.show(byte, "start");
   }
 
   /** First byte in view. */
@@ -166,6 +167,6 @@ export class Blocks {
 
   #remember() {
     clearTimeout(this.noting);
-    this.noting = setTimeout(() => sessionStorage.setItem(this.place, String(this.firstVisible())), 150);
+    this.noting = setTimeout(() => keep(this.place, String(this.firstVisible()), "sessionStorage"), 150);
   }
 }

@@ -7,7 +7,7 @@ import { Form } from "./form.js";
 import { History } from "./history.js";
 import { Keys } from "./keys.js";
 import { Marks } from "./marks.js";
-import { contentOf, rebased, summary } from "./merge.js";
+import { contentOf, rebased, summary, wordsOf } from "./merge.js";
 import { clear, notice, problemLines, twoUp } from "./notices.js";
 import { Panel } from "./panel.js";
 import { Reading } from "./reading.js";
@@ -51,6 +51,9 @@ export class Desk {
         state: (word, detail) => this.#said(word, detail),
         stale: (answer, edits) => this.#stale(answer, edits),
         refused: (problems, edits, waiting) => this.#refused(problems, edits, waiting),
+        unkept: () => notice("unkept", "collect", "This browser cannot keep what is not sent", [
+          "Its storage is full or forbidden. Everything is still sent at once, and undo works in this window; do not close it while something is not sent.",
+        ]),
       },
     });
     const adopted = await this.#takeOver();
@@ -185,13 +188,17 @@ export class Desk {
   }
 
   /** Move one edge of the chosen span by a character: `start-back`, `start-on`, `end-on` or `end-back`. */
-  nudge(which) {
-    const span = this.chosen && this.content.spans.get(this.chosen);
-    if (!span || span.version !== this.version) return this.say("Choose a span of this source first.");
+  async nudge(which) {
     const edge = which.startsWith("start") ? "start" : "end";
+    const place = this.chosen && this.content.spans.get(this.chosen);
+    if (!place || place.version !== this.version) return this.say("Choose a span of this source first.");
+    await this.blocks.ensure(Math.max(0, place[edge] - 1), place[edge] + 1);
+    // As it is by now: keys may follow faster than blocks come in.
+    const span = this.chosen && this.content.spans.get(this.chosen);
+    if (!span || span.version !== this.version) return undefined;
     const to = step(this.source, span[edge], which.endsWith("back"), false);
     const next = { start: span.start, end: span.end, [edge]: to };
-    this.changeEdges(span.name, next.start, next.end);
+    return this.changeEdges(span.name, next.start, next.end);
   }
 
   remove(name = this.chosen) {
@@ -268,6 +275,8 @@ export class Desk {
   selected(bytes, fromMouse = false) {
     this.selection = bytes && bytes.end > bytes.start ? bytes : null;
     this.form.selection(this.selection);
+    const button = document.querySelector('[data-do="mark"]');
+    if (button) button.hidden = !this.selection || this.closed;
     if (this.selection) {
       const length = this.selection.end - this.selection.start;
       const hint = this.closed ? "" : ` · ${this.keys.keyFor("mark")} or Enter marks it`;
@@ -311,6 +320,7 @@ export class Desk {
       saving: () => "saving…",
       offline: () => `not sent: ${unsent} kept here`,
       "signed-out": () => `not sent: ${unsent} kept here`,
+      "not-yours": () => `not sent: ${unsent} kept here`,
       closed: () => "not saved",
     };
     document.querySelector("[data-saved]").textContent = texts[word]();
@@ -320,14 +330,22 @@ export class Desk {
       clear("signed-out");
     } else if (word === "offline") {
       notice("offline", "collect", "The server does not answer", [
-        "What you do is kept in this browser and sent as soon as it answers again. You can go on working, and even close the window.",
+        this.saver.unkept
+          ? "What you do is sent as soon as it answers again. You can go on working; keep this window open."
+          : "What you do is kept in this browser and sent as soon as it answers again. You can go on working, and even close the window.",
       ]);
     } else if (word === "signed-out") {
       notice("signed-out", "collect", "You are signed out, or signed in as somebody else", [
         `What is not sent (${unsent}) is kept in this browser for you alone. Sign in again in another window, then come back here.`,
       ], [{ text: "Sign in", primary: true, href: `${this.urls.signIn}?next=${encodeURIComponent(location.pathname)}` }]);
+    } else if (word === "not-yours") {
+      notice("signed-out", "collect", "This task is not open to you", [
+        `Its lead has given it to somebody else, or somebody else is signed in in this browser by now. What is not sent (${unsent}) is kept in this browser for you alone.`,
+      ], [{ text: "Sign in", primary: true, href: `${this.urls.signIn}?next=${encodeURIComponent(location.pathname)}` }]);
     } else if (word === "closed") {
-      notice("closed", "reject", "This task takes no more work", [...problemLines(detail), "What you did last is kept in this browser."]);
+      this.form.hold(true);
+      const lost = wordsOf([...(this.saver.inflight?.edits ?? []), ...this.saver.pending]);
+      notice("closed", "reject", "This task takes no more work", [...problemLines(detail), "What you did last is kept in this browser.", ...lost]);
     }
   }
 
@@ -342,11 +360,14 @@ export class Desk {
       { text: "Put mine on top", primary: true, act: () => this.#decide(answer, edits) },
       { text: "Take the saved one", act: () => this.#decide(answer, []) },
     ]);
-    callout.querySelector("button").focus();
+    // Not a button: somebody who is writing would decide with the next blank.
+    callout.tabIndex = -1;
+    callout.focus();
   }
 
   #decide(answer, edits) {
     clear("stale");
+    this.form.hold(false);
     const theirs = contentOf(answer.theirs);
     const { kept, lost } = rebased(theirs, edits);
     this.content = theirs;
@@ -359,21 +380,24 @@ export class Desk {
     if (lost.length) notice("refused", "collect", "Some of yours did not fit any more", lost);
     this.show();
     this.form.fill();
-    document.getElementById("answer")?.focus();
+    const field = document.getElementById("answer");
+    // On a narrow screen it may be the source that is shown.
+    (field.checkVisibility() ? field : this.source)?.focus({ preventScroll: true });
   }
 
   // The server refused an edit: begin again from what it has, with what else was waiting.
   async #refused(problems, edits, waiting) {
     const answer = await fetch(this.urls.content, { credentials: "same-origin" }).catch(() => null);
-    const texts = edits.flatMap((edit) => Object.values(edit.fields ?? {}).filter((text) => typeof text === "string" && text));
-    notice("refused", "reject", "Not saved", [...problemLines(problems), ...texts.map((text) => `You wrote: ${text}`)]);
+    notice("refused", "reject", "Not saved", [...problemLines(problems), ...wordsOf(edits)]);
     if (!answer?.ok) return this.saver.restart(this.saver.revision, waiting);
     const { revision, content } = await answer.json();
     const there = contentOf(content);
     const { kept } = rebased(there, waiting);
+    const unheard = this.form.unheard(this.content.contract);
     this.content = there;
     this.history.clear();
     this.saver.restart(revision, kept);
+    if (Object.keys(unheard).length) this.change([{ op: "contract", fields: unheard }]);
     this.show();
     this.form.fill();
   }

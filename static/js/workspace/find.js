@@ -16,6 +16,8 @@ export class Find {
       this.timer = setTimeout(() => this.search(), PAUSE_MS);
     });
     this.entry?.addEventListener("keydown", (event) => {
+      // This Enter ends what an input method composes.
+      if (event.isComposing) return;
       if (event.key === "Enter") {
         event.preventDefault();
         if (this.asked === this.entry.value) this.go(event.shiftKey ? -1 : 1);

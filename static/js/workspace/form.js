@@ -1,4 +1,5 @@
 // The form on the right: the answer contract saves itself, and the plain way of marking goes to the server as it stands.
+import { keep, kept } from "../store.js";
 import { clear, notice, problemLines } from "./notices.js";
 import { send } from "./saver.js";
 
@@ -18,8 +19,8 @@ export class Form {
     if (plain) {
       // Open for whoever likes it better, for as long as their window is open.
       const said = document.querySelector("#notices [role=alert]") || plain.querySelector("[role=status]");
-      plain.open = Boolean(said) || sessionStorage.getItem(PLAIN) === "open";
-      plain.addEventListener("toggle", () => sessionStorage.setItem(PLAIN, plain.open ? "open" : ""));
+      plain.open = Boolean(said) || kept(PLAIN, "sessionStorage") === "open";
+      plain.addEventListener("toggle", () => keep(PLAIN, plain.open ? "open" : "", "sessionStorage"));
     }
     this.form.addEventListener("submit", (event) => this.#submitted(event));
     this.form.addEventListener("input", (event) => this.#changed(event));
@@ -38,6 +39,16 @@ export class Form {
       if (field.value !== contract[name]) field.value = contract[name];
     }
     for (const radio of this.form.elements.answerable) radio.checked = ANSWERS[radio.value] === contract.answerable;
+  }
+
+  /** Whether anything can be written: not while something has to be decided first. */
+  hold(held) {
+    for (const part of this.form.querySelectorAll("fieldset")) part.disabled = held;
+  }
+
+  /** Texts that stand in the fields and not in `contract`: written while no change was taken. */
+  unheard(contract) {
+    return Object.fromEntries(TEXTS.map((name) => [name, $(name).value]).filter(([name, text]) => text !== contract[name]));
   }
 
   /** Keep the plain form in step with the revision, so that it can be sent at any time. */
@@ -96,7 +107,11 @@ export class Form {
   async #plain(button) {
     const { elements } = this.form;
     await this.desk.saver.flush();
-    if (this.desk.saver.unsent) return;
+    if (this.desk.saver.unsent) {
+      notice("submit", "collect", "Not marked yet", ["Something is still unsaved. Press the button again once it is saved."]);
+      return;
+    }
+    clear("submit");
     elements.set_count.value = String(this.desk.content.sets.length);
     // Rows that the page does not hold keep their sets; so do those of a page that holds none.
     const none = Object.assign(document.createElement("input"), { type: "hidden", name: "row", value: "" });

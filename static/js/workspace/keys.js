@@ -36,6 +36,7 @@ export class Keys {
   }
 
   async #entered(event) {
+    if (event.isComposing) return;
     if (event.key === "Escape") {
       this.entry.value = "";
       this.desk.source.focus({ preventScroll: true });

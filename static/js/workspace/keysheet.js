@@ -1,10 +1,15 @@
 // The key sheet behind ?: every action with its key, and another key for it if the person likes one better.
 import { send } from "./saver.js";
 
-const MODIFIERS = new Set(["Shift", "Control", "Alt", "Meta"]);
+// Keys that write nothing of their own: held with others, or the first half of a character.
+const MODIFIERS = new Set(["Shift", "Control", "Alt", "Meta", "AltGraph", "CapsLock", "Fn", "NumLock", "Dead", "Process", "Unidentified"]);
+const LETTER = /^[\p{L}\p{N}]$/u;
 
 /** A key press as the key map writes it. */
 export function keyOf(event) {
+  // Where a sign takes AltGr or Option to write, those belong to the sign and are no modifiers: [ on many keyboards.
+  const writes = event.key.length === 1 && !LETTER.test(event.key);
+  if (writes && (event.getModifierState("AltGraph") || (event.altKey && !event.ctrlKey && !event.metaKey))) return event.key;
   const held = `${event.ctrlKey || event.metaKey ? "Control+" : ""}${event.altKey ? "Alt+" : ""}`;
   return held + (held && event.key.length === 1 ? event.key.toLowerCase() : event.key);
 }
@@ -66,5 +71,9 @@ export class KeySheet {
       } else this.note.textContent = said?.problems?.map(({ what, mend }) => `${what}. ${mend}`).join(" ") ?? "The key was not kept: the server does not answer.";
     };
     button.addEventListener("keydown", listen);
+    button.addEventListener("blur", () => {
+      button.removeEventListener("keydown", listen);
+      button.textContent = "Change";
+    }, { once: true });
   }
 }

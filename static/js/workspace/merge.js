@@ -42,3 +42,9 @@ export function rebased(theirs, edits) {
   }
   return { kept, lost };
 }
+
+/** What edits write into the contract, as lines: nobody should have to write it again. */
+export function wordsOf(edits) {
+  const texts = edits.flatMap((edit) => Object.values(edit.fields ?? {}));
+  return texts.filter((text) => typeof text === "string" && text).map((text) => `You wrote: ${text}`);
+}

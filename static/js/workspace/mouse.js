@@ -18,7 +18,9 @@ export class Mouse {
       this.busy = true;
       this.settled = this.#up(event).finally(() => { this.busy = false; });
     });
+    document.addEventListener("selectionchange", () => this.#touched());
     document.addEventListener("pointerdown", (event) => {
+      this.touch = event.pointerType === "touch";
       if (this.menu && !this.menu.contains(event.target)) this.closeMenu();
     });
   }
@@ -26,6 +28,16 @@ export class Mouse {
   closeMenu() {
     this.menu?.remove();
     this.menu = null;
+  }
+
+  // A finger moves the browser's own handles, of which no pointer event tells.
+  #touched() {
+    clearTimeout(this.touching);
+    if (!this.touch || !this.desk.source) return;
+    this.touching = setTimeout(async () => {
+      const bytes = selectedBytes(this.desk.source);
+      if (bytes) this.desk.selected(await this.#wide(bytes, document.getElementById("snap")?.value), true);
+    }, 250);
   }
 
   async #up(event) {
@@ -47,14 +59,21 @@ export class Mouse {
 
   async #snapped(bytes, snap) {
     if (!snap) return bytes;
-    const { source, sentences } = this.desk;
-    const wide = snap === "word" ? wholeWords(source, bytes.start, bytes.end) : await sentences.around(bytes.start, bytes.end);
-    const range = rangeOf(source, wide.start, wide.end);
+    const wide = await this.#wide(bytes, snap);
+    const range = rangeOf(this.desk.source, wide.start, wide.end);
     if (range) {
       getSelection().removeAllRanges();
       getSelection().addRange(range);
     }
     return wide;
+  }
+
+  async #wide(bytes, snap) {
+    const { source, sentences } = this.desk;
+    if (snap === "word") return wholeWords(source, bytes.start, bytes.end);
+    if (snap !== "sentence") return bytes;
+    // Away from the server, what is selected stays as it is.
+    return sentences.around(bytes.start, bytes.end).catch(() => bytes);
   }
 
   #choices(names, event) {
@@ -151,7 +170,7 @@ export class Mouse {
       getSelection().removeAllRanges();
       const snap = done.altKey ? "word" : done.ctrlKey || done.metaKey ? "sentence" : "";
       const wide = { start: which === "start" ? edge : span.start, end: which === "end" ? edge : span.end };
-      const to = snap === "word" ? wholeWords(source, wide.start, wide.end) : snap ? await this.desk.sentences.around(wide.start, wide.end) : wide;
+      const to = await this.#wide(wide, snap);
       this.desk.changeEdges(span.name, to.start, to.end);
     }, { once: true });
   }

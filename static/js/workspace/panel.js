@@ -22,9 +22,12 @@ export class Panel {
   }
 
   render() {
+    const focused = this.list.contains(document.activeElement) ? document.activeElement : null;
     this.#renderCards();
     this.#renderList();
     this.#renderTargets();
+    // A row that moves to its new place in the order of the text takes the focus along.
+    if (focused?.isConnected && document.activeElement !== focused) focused.focus({ preventScroll: true });
   }
 
   /** Put the focus on the chosen span's row. */
@@ -192,7 +195,12 @@ export class Panel {
     if (event.target.matches(".pick-forbidden")) this.desk.changeSpan(name, { forbidden: event.target.checked });
     if (event.target.matches(".pick-name")) {
       const wanted = event.target.value.trim();
-      if (wanted && wanted !== name) this.desk.changeSpan(name, { name: wanted });
+      if (wanted && wanted !== name) {
+        const focused = document.activeElement === event.target;
+        this.desk.changeSpan(name, { name: wanted });
+        // A name of its own makes a row of its own.
+        if (focused && !row.isConnected) this.rows.get(wanted)?.querySelector(".pick-name")?.focus({ preventScroll: true });
+      }
       else event.target.value = name;
     }
   }

@@ -28,12 +28,17 @@ export class Reading {
   async open(url, at = null) {
     await this.desk.saver.flush();
     const asked = at === null ? url : `${url}&at=${at}`;
+    // Of two asked for in a row, the later one is wanted, whichever comes first.
+    const turn = (this.turn = Symbol("turn"));
     const answer = await fetch(asked, { credentials: "same-origin", redirect: "error" }).catch(() => null);
+    if (turn !== this.turn) return;
     if (!answer?.ok) {
       notice("source", "collect", "The source could not be opened", ["The server does not answer, or you are signed out. Try again in a moment."]);
       return;
     }
-    const page = PARSER.parseFromString(await answer.text(), "text/html");
+    const text = await answer.text();
+    if (turn !== this.turn) return;
+    const page = PARSER.parseFromString(text, "text/html");
     const state = JSON.parse(page.getElementById("workspace-state").textContent);
     for (const version of state.versions) this.desk.versions.set(version.sha, version);
     this.caret.leave();
@@ -96,9 +101,17 @@ export class Reading {
     else if (viewOf) this.view(viewOf);
     else if (control.dataset.do === "undo") this.desk.undo(true);
     else if (control.dataset.do === "redo") this.desk.undo(false);
+    else if (control.dataset.do === "mark") this.#mark();
     else if (control.dataset.do === "sources") this.search.show();
     else if (control.dataset.do === "find-next") this.find.go(1);
     else if (control.dataset.do === "find-previous") this.find.go(-1);
+  }
+
+  async #mark() {
+    await this.mouse.settled;
+    const { selection } = this.desk;
+    if (selection) this.desk.mark(selection.start, selection.end);
+    this.source?.focus({ preventScroll: true });
   }
 
   /** On a narrow screen: the source or the answer. The source keeps its place. */

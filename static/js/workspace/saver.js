@@ -4,6 +4,7 @@
 // was made on and the key of the request on its way. A crashed tab, a stopped server or an expired sign-in leave it there;
 // the next window of the same person on the same task takes it over and sends it under the same key, so that what the
 // server did get is not written twice.
+import { drop, keep, keptObject, keys } from "../store.js";
 
 const SPACE = "cutline:unsent:";
 const RETRY_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000];
@@ -27,16 +28,16 @@ export function send(method, url, body, headers = {}, more = {}) {
 
 /** Remove what people other than `person` left in this browser's storage; called when somebody signs out. */
 export function forgetOthers(person) {
-  for (const key of Object.keys(localStorage)) {
+  for (const key of keys()) {
     const found = /^cutline:(?:unsent|history):(\d+):/.exec(key);
-    if (found && found[1] !== String(person)) localStorage.removeItem(key);
+    if (found && found[1] !== String(person)) drop(key);
   }
 }
 
 export class Saver {
   /**
-   * `on` has: saved(answer), state(word, detail), stale(answer, edits), refused(problems, edits).
-   * Words of state: saved, saving, waiting, offline, signed-out, closed.
+   * `on` has: saved(answer), state(word, detail), stale(answer, edits), refused(problems, edits), unkept().
+   * Words of state: saved, saving, waiting, offline, signed-out, not-yours, closed.
    */
   constructor({ person, task, url, revision, saveKey, seconds, on }) {
     Object.assign(this, { url, revision, saveKey, seconds, on });
@@ -46,10 +47,15 @@ export class Saver {
     this.inflight = null;
     this.failures = 0;
     this.stopped = false;
+    this.unkept = false;
     this.timer = 0;
     this.running = null;
     addEventListener("online", () => this.flush());
     document.addEventListener("visibilitychange", () => document.hidden || this.flush());
+    addEventListener("beforeunload", (event) => {
+      // Only this window has it: the browser asks before it goes.
+      if (this.unkept && this.unsent) event.preventDefault();
+    });
     // This window is alive as long as it holds the lock: nobody takes over what it is about to send.
     navigator.locks?.request(this.key, () => new Promise(() => {}));
   }
@@ -97,11 +103,11 @@ export class Saver {
     const held = new Set();
     if (navigator.locks) for (const lock of (await navigator.locks.query()).held) held.add(lock.name);
     const found = [];
-    for (const key of Object.keys(localStorage)) {
+    for (const key of keys()) {
       if (!key.startsWith(this.prefix) || key === this.key || held.has(key)) continue;
-      const entry = JSON.parse(localStorage.getItem(key));
-      localStorage.removeItem(key);
-      found.push(entry);
+      const entry = keptObject(key);
+      drop(key);
+      if (Array.isArray(entry?.pending)) found.push(entry);
     }
     return found.sort((a, b) => a.at - b.at);
   }
@@ -136,9 +142,14 @@ export class Saver {
     }
     if (answer.status === 401 || answer.status === 403 || answer.status === 404) {
       this.seconds.give(seconds);
-      return this.#later("signed-out");
+      return this.#later(answer.status === 404 ? "not-yours" : "signed-out");
     }
-    const said = await answer.json();
+    const said = await answer.json().catch(() => null);
+    if (!said) {
+      // Not the site: something on the way there answers in its place.
+      this.seconds.give(seconds);
+      return this.#later("offline");
+    }
     if (answer.ok) {
       this.failures = 0;
       this.revision = said.revision;
@@ -181,10 +192,20 @@ export class Saver {
   }
 
   #keep() {
-    if (!this.unsent) localStorage.removeItem(this.key);
-    else {
-      const entry = { base: this.revision, inflight: this.inflight, pending: this.pending, at: Date.now() };
-      localStorage.setItem(this.key, JSON.stringify(entry));
+    if (!this.unsent) {
+      this.unkept = false;
+      drop(this.key);
+      return;
     }
+    const text = JSON.stringify({ base: this.revision, inflight: this.inflight, pending: this.pending, at: Date.now() });
+    if (keep(this.key, text)) {
+      this.unkept = false;
+      return;
+    }
+    // What may be undone, here and in other tasks, is worth less than what is not sent.
+    for (const key of keys()) if (key.startsWith("cutline:history:")) drop(key);
+    this.unkept = !keep(this.key, text);
+    if (this.unkept && !this.told) this.on.unkept();
+    this.told ||= this.unkept;
   }
 }

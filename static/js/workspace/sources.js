@@ -15,7 +15,7 @@ export class SourceSearch {
       this.timer = setTimeout(() => this.search(), PAUSE_MS);
     });
     this.query.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter") return;
+      if (event.key !== "Enter" || event.isComposing) return;
       event.preventDefault();
       this.list.querySelector("a")?.click();
     });
