@@ -63,7 +63,10 @@ class CorpusChunks:
     """The chunks of a whole corpus, document after document in corpus order; `document` is each chunk's document index.
 
     `start`, `end`, `core_end` are byte offsets in the document; `base` (one per document) places documents one after
-    the other so that `start + base[document]` increases strictly over the corpus.
+    the other so that `start + base[document]` increases strictly over the corpus. `token_start`, `token_end` are the
+    tokens with a byte in the chunk (`TokenizedText.spanning`): equal intervals count alike, whichever segmenter, dump
+    or expansion they come from. In a table's own token indices, its segmenter's arithmetic, a token on a boundary
+    belongs to one side.
     """
 
     document: IntArray
@@ -71,7 +74,6 @@ class CorpusChunks:
     core_end: IntArray
     end: IntArray
     token_start: IntArray
-    token_core_end: IntArray
     token_end: IntArray
     first: IntArray
     base: IntArray
@@ -129,22 +131,26 @@ class ChecksCorpus(Protocol):
         """Compare its documents with the corpus. Raises `ChunkingRefused` naming those missing, unknown or doubled."""
 
 
-def join(tables: Sequence[ChunkTable], sizes: Sequence[int]) -> CorpusChunks:
-    """Put the chunk tables of all documents (with their byte sizes) on one axis, in the order given."""
+def join(tables: Sequence[ChunkTable], texts: Sequence[TokenizedText]) -> CorpusChunks:
+    """Put the chunk tables of all documents on one axis, in the order given; `texts` are the documents' tokens."""
     counts = np.array([len(table) for table in tables], dtype=np.int64)
-    base = np.concatenate(([0], np.cumsum(np.asarray(sizes, dtype=np.int64))))[:-1] if len(sizes) else np.zeros(0)
+    sizes = [text.size for text in texts]
+    spans = [text.spanning(table.starts, table.end) for table, text in zip(tables, texts, strict=True)]
+    base = np.concatenate(([0], np.cumsum(np.asarray(sizes, dtype=np.int64))))[:-1] if sizes else np.zeros(0)
+
+    def joined(columns: Sequence[IntArray]) -> IntArray:
+        return np.concatenate(columns or [np.zeros(0, dtype=np.int64)])
 
     def column(name: str) -> IntArray:
-        return np.concatenate([getattr(table, name) for table in tables] or [np.zeros(0, dtype=np.int64)])
+        return joined([getattr(table, name) for table in tables])
 
     return CorpusChunks(
         document=np.repeat(np.arange(len(tables), dtype=np.int64), counts),
         start=column("starts"),
         core_end=column("core_end"),
         end=column("end"),
-        token_start=column("token_start"),
-        token_core_end=column("token_core_end"),
-        token_end=column("token_end"),
+        token_start=joined([first for first, _ in spans]),
+        token_end=joined([last for _, last in spans]),
         first=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
         base=base.astype(np.int64),
         tables=tuple(tables),

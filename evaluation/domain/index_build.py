@@ -71,7 +71,7 @@ def build_index(prepared: PreparedCorpus, arm: ArmSettings, phase: int | None) -
     tables = [
         arm.segmenter.chunks(doc, text, phase) for doc, text in zip(prepared.documents, prepared.tokenized, strict=True)
     ]
-    chunks = join(tables, [len(doc.content) for doc in prepared.documents])
+    chunks = join(tables, prepared.tokenized)
     words = chunk_words(prepared.words, prepared.documents, prepared.analyser, chunks)
     configuration = arm.segmenter.describe()
     transformation = transformation_version(configuration, prepared.tokenizer.digest)

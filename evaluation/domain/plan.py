@@ -144,7 +144,7 @@ class Retrieval:
     filters: tuple[MetadataFilter, ...] = setting(default=(MetadataFilter.LABELS, MetadataFilter.DATES))
     dimensions: int = setting(default=128, at_least=2, at_most=1024)
     fuse: tuple[str, ...] = setting(default=(), known="retrievers", most=8)
-    rrf_k: int = setting(default=60, at_least=1)
+    rrf_k: int = setting(default=60, at_least=1, at_most=1_000)
     endpoint: str = setting(default="")
     reindex_hook: str = setting(default="")
     timeout_ms: int = setting(default=10_000, at_least=1, at_most=600_000)

@@ -20,8 +20,9 @@ character it cut, as our own cuts do (design, section 6), and the chunk is liste
 such pieces is empty.
 
 Cost: one `bytes.find` from a moving start per chunk on sound input. At most `WAYS` placements are kept open at a time
-and `OCCURRENCES` looked at per chunk, which bounds repetitive text; the placement without gap that reaches furthest
-and the claimed one are always among them.
+and `OCCURRENCES` looked at per chunk, which bounds repetitive text; where a source repeats itself so much that more
+than `LOOKED_AT` places were looked at in all, the rest goes on with `FEW` of both. The placement without gap that
+reaches furthest and the claimed one are always among them.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ from evaluation.domain.tokens import IntArray
 WAYS = 16
 #: Occurrences of one chunk looked at inside the window that leaves no gap, and behind it.
 OCCURRENCES, OCCURRENCES_BEHIND = 32, 4
+#: Places looked at in one source before its chunks go on with few open placements and few occurrences each.
+LOOKED_AT, FEW = 200_000, 4
 #: Problems that are examined for their likely cause; the rest are listed without one, so that a dump of another corpus
 #: does not take hours.
 EXAMINED = 200
@@ -91,7 +94,7 @@ type _Cost = tuple[int, int, int]
 
 
 @dataclass(slots=True)
-class _Way:
+class Way:
     """The last placed interval of an open placement, its cost so far, and which ways of the step before lead here."""
 
     start: int
@@ -116,9 +119,10 @@ def reanchor(
     needles = [needle_of(piece.text, view) for piece in pieces]
     claims = view.claimed([piece.start for piece in pieces], unit)
     blanks = BlankCount(view.text)
-    steps = [[_Way(-1, 0, (0, 0, 0), [], placed=False)]]
+    steps = [[Way(-1, 0, (0, 0, 0), [], placed=False)]]
+    search = Search(view, blanks)
     for needle, claim in zip(needles, claims.tolist(), strict=True):
-        steps.append(_advance(view, blanks, steps[-1], needle, claim))
+        steps.append(search.advance(steps[-1], needle, claim))
     path, ambiguous = _best(steps, blanks)
     placed = np.array([way.placed for way in path], dtype=bool)
     start = np.array([view.to_source(way.start) if way.placed else -1 for way in path], dtype=np.int64)
@@ -145,77 +149,95 @@ def reanchor(
     )
 
 
-def _advance(view: SourceView, blanks: BlankCount, ways: list[_Way], needle: Needle, claim: int) -> list[_Way]:
-    """The open placements after one more chunk."""
-    if not needle.raw:
-        return [_Way(way.start, way.end, way.cost, [i], placed=False) for i, way in enumerate(ways)]
-    claimed = claim if claim >= 0 and view.holds(needle, claim) else -1
-    found: dict[tuple[int, int, bool], _Way] = {}
+class Search:
+    """Placements of the chunks of one source, step by step; counts the places it looked at."""
 
-    def offer(index: int, start: int, end: int, cost: _Cost, *, placed: bool) -> None:
-        key = (start, end, placed)
-        known = found.get(key)
-        if known is None or cost < known.cost:
-            found[key] = _Way(start, end, cost, [index], placed)
-        elif cost == known.cost:
-            known.parents.append(index)
+    def __init__(self, view: SourceView, blanks: BlankCount) -> None:
+        """Start with nothing looked at."""
+        self._view, self._blanks = view, blanks
+        self.looked_at = 0
 
-    behind: dict[int, list[int]] = {}
-    for index, way in enumerate(ways):
-        furthest = blanks.end_of_blanks(way.end)
-        places = _within(view, needle, way, furthest, claimed)
-        if not places:
-            if furthest not in behind:
-                behind[furthest] = _behind(view, needle, furthest, claimed)
-            places = behind[furthest]
-            lost, *rest = way.cost
-            offer(index, way.start, way.end, (lost + len(needle.raw) + 1, rest[0], rest[1]), placed=False)
-        for start in places:
+    @property
+    def _ways(self) -> int:
+        return WAYS if self.looked_at < LOOKED_AT else FEW
+
+    @property
+    def _occurrences(self) -> int:
+        return OCCURRENCES if self.looked_at < LOOKED_AT else FEW
+
+    def advance(self, ways: list[Way], needle: Needle, claim: int) -> list[Way]:
+        """The open placements after one more chunk."""
+        if not needle.raw:
+            return [Way(way.start, way.end, way.cost, [i], placed=False) for i, way in enumerate(ways)]
+        view, blanks = self._view, self._blanks
+        claimed = claim if claim >= 0 and view.holds(needle, claim) else -1
+        found: dict[tuple[int, int, bool], Way] = {}
+
+        def offer(index: int, start: int, end: int, cost: _Cost, *, placed: bool) -> None:
+            key = (start, end, placed)
+            known = found.get(key)
+            if known is None or cost < known.cost:
+                found[key] = Way(start, end, cost, [index], placed)
+            elif cost == known.cost:
+                known.parents.append(index)
+
+        behind: dict[int, list[int]] = {}
+        for index, way in enumerate(ways):
+            furthest = blanks.end_of_blanks(way.end)
+            places = self._within(needle, way, furthest, claimed)
+            if not places:
+                if furthest not in behind:
+                    behind[furthest] = self._behind(needle, furthest, claimed)
+                places = behind[furthest]
+                lost, *rest = way.cost
+                offer(index, way.start, way.end, (lost + len(needle.raw) + 1, rest[0], rest[1]), placed=False)
+            for start in places:
+                end = start + needle.length(view, start)
+                lost, unclaimed, same = way.cost
+                lost += blanks.filled(way.end, start)
+                unclaimed += claimed >= 0 and start != claimed
+                same += start == way.start
+                offer(index, start, end, (lost, unclaimed, same), placed=True)
+            self.looked_at += len(places)
+        return _kept(list(found.values()), self._ways)
+
+    def _within(self, needle: Needle, way: Way, furthest: int, claimed: int) -> list[int]:
+        """Places after `way` that leave no non-blank gap: starts and ends not before its own, and not both equal."""
+        view, most, low = self._view, self._occurrences, max(way.start, 0)
+
+        def allowed(start: int) -> bool:
             end = start + needle.length(view, start)
-            lost, unclaimed, same = way.cost
-            lost += blanks.filled(way.end, start)
-            unclaimed += claimed >= 0 and start != claimed
-            same += start == way.start
-            offer(index, start, end, (lost, unclaimed, same), placed=True)
-    return _kept(list(found.values()))
+            return low <= start <= furthest and end >= way.end and (start, end) != (way.start, way.end)
+
+        # A place may begin before the bytes that are searched for, by the character an edge moved back over.
+        first = max(low, way.end - len(needle.raw) - view.longest_character)
+        places = view.occurrences(needle, first, furthest, most)
+        if len(places) >= most:
+            places += view.last_occurrence(needle, first, furthest)
+        if claimed >= 0:
+            places.append(claimed)
+        return [start for start in dict.fromkeys(places) if allowed(start)]
+
+    def _behind(self, needle: Needle, furthest: int, claimed: int) -> list[int]:
+        """The first places after a non-blank gap, and the claimed one."""
+        view = self._view
+        places = view.occurrences(needle, furthest + 1, len(view.text), OCCURRENCES_BEHIND)
+        return list(dict.fromkeys([*places, claimed])) if claimed > furthest else places
 
 
-def _within(view: SourceView, needle: Needle, way: _Way, furthest: int, claimed: int) -> list[int]:
-    """Places after `way` that leave no non-blank gap: starts and ends not before its own, and not both equal."""
-    low = max(way.start, 0)
-
-    def allowed(start: int) -> bool:
-        end = start + needle.length(view, start)
-        return low <= start <= furthest and end >= way.end and (start, end) != (way.start, way.end)
-
-    # A place may begin before the bytes that are searched for, by the character an edge moved back over.
-    first = max(low, way.end - len(needle.raw) - view.longest_character)
-    places = view.occurrences(needle, first, furthest, OCCURRENCES)
-    if len(places) >= OCCURRENCES:
-        places += view.last_occurrence(needle, first, furthest)
-    if claimed >= 0:
-        places.append(claimed)
-    return [start for start in dict.fromkeys(places) if allowed(start)]
-
-
-def _behind(view: SourceView, needle: Needle, furthest: int, claimed: int) -> list[int]:
-    """The first places after a non-blank gap, and the claimed one."""
-    places = view.occurrences(needle, furthest + 1, len(view.text), OCCURRENCES_BEHIND)
-    return list(dict.fromkeys([*places, claimed])) if claimed > furthest else places
-
-
-def _kept(ways: list[_Way]) -> list[_Way]:
-    """At most `WAYS` placements: the cheapest, and of equally cheap ones those that reach furthest and least far."""
-    if len(ways) <= WAYS:
+def _kept(ways: list[Way], most: int) -> list[Way]:
+    """At most `most` placements: the cheapest; of equally cheap ones the furthest, the nearest and those between, since
+    only one between may end with the source where text repeats itself."""
+    if len(ways) <= most:
         return ways
     ways.sort(key=lambda way: (way.cost, -way.end, way.start))
     best = [way for way in ways if way.cost == ways[0].cost]
-    if len(best) <= WAYS:
-        return ways[:WAYS]
-    return [*best[: WAYS // 2], *best[-(WAYS // 2) :]]
+    if len(best) <= most:
+        return ways[:most]
+    return [best[round(at * (len(best) - 1) / (most - 1))] for at in range(most)]
 
 
-def _best(steps: list[list[_Way]], blanks: BlankCount) -> tuple[list[_Way], tuple[int, ...]]:
+def _best(steps: list[list[Way]], blanks: BlankCount) -> tuple[list[Way], tuple[int, ...]]:
     """The cheapest placement, earliest where several are, and the chunks at which they differ."""
     last = steps[-1]
     totals = [(way.cost[0] + blanks.filled(way.end, blanks.size), *way.cost[1:]) for way in last]
@@ -226,7 +248,7 @@ def _best(steps: list[list[_Way]], blanks: BlankCount) -> tuple[list[_Way], tupl
         optimal = {parent for i in optimal for parent in step[i].parents}
         layers.append(optimal)
     layers.reverse()
-    path: list[_Way] = []
+    path: list[Way] = []
     ambiguous: list[int] = []
     before = 0
     for number, (step, layer) in enumerate(zip(steps[1:], layers[1:], strict=True)):
@@ -247,7 +269,7 @@ def _gaps(start: IntArray, end: IntArray, size: int, blanks: BlankCount) -> tupl
     return pairs[blank], pairs[~blank]
 
 
-def _problems(view: SourceView, needles: Sequence[Needle], path: Sequence[_Way]) -> tuple[Problem, ...]:
+def _problems(view: SourceView, needles: Sequence[Needle], path: Sequence[Way]) -> tuple[Problem, ...]:
     """One description per chunk that was not placed."""
     missing = [i for i, way in enumerate(path) if not way.placed]
     given = {(way.start, way.end) for way in path if way.placed}

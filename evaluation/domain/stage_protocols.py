@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from evaluation.domain.hits import BoolArray, Hits, Ranked
 from evaluation.domain.tokens import IntArray
@@ -51,6 +51,15 @@ class RetrievalIndex(Protocol):
 
     def search(self, queries: Queries, depth: int) -> Ranked:
         """The first `depth` chunks of each question under its mask; ties by source, then start."""
+
+
+@runtime_checkable
+class MayBreak(Protocol):
+    """An index made elsewhere, which may not have come about: every question asked of it fails with the reason."""
+
+    @property
+    def broken(self) -> str:
+        """Why there is no index, "" where there is one."""
 
 
 class Retriever(Protocol):

@@ -106,6 +106,20 @@ class TokenizedText:
         """Index of the first token that starts at or after byte `offset` (`n` when none does)."""
         return int(np.searchsorted(self.starts()[:-1], offset, side="left"))
 
+    def spanning(self, start: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
+        """Tokens that have a byte in the intervals `[start, end)`, as half-open index ranges; shapes as given.
+
+        What an interval of a source costs, whoever made it: a token that two intervals share counts for both, as it
+        would if each were tokenised by itself. Tokens that share a character are taken or left together.
+        """
+        begins = self.starts()[:-1]
+        if not begins.size:
+            nothing = np.zeros(start.shape, dtype=np.int64)
+            return nothing, nothing.copy()
+        holding = np.maximum(np.searchsorted(begins, start, side="right") - 1, 0)
+        first = np.searchsorted(begins, begins[holding], side="left").astype(np.int64)
+        return first, np.maximum(first, np.searchsorted(begins, end, side="left")).astype(np.int64)
+
     def _check(self, values: IntArray) -> None:
         if values.size and (int(values[0]) < 0 or int(values[-1]) > self.size or bool(np.any(np.diff(values) < 0))):
             raise TokenOffsetsError(

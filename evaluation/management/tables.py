@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from evaluation.domain.decision import Decision
+from evaluation.domain.outcomes import STAGES
 from evaluation.domain.sweep_limits import money
 from evaluation.services.estimate_plan import Estimate
 from evaluation.services.results import SweepResults
@@ -24,11 +25,12 @@ def console_on(output: OutputWrapper) -> Console:
 
 
 def print_results(console: Console, results: SweepResults) -> None:
-    """Print, per view and sample, complete support per arm and phase, then the paired differences by segment."""
+    """Print, per view and sample, complete support per arm and phase, where it was lost, and the paired differences."""
     for view in results.data["views"]:
         title = f"{view['view']} {view['value']} ({view['unit']})" + (", primary" if view["primary"] else "")
         for sample in dict.fromkeys(row["sample"] for row in results.data["arms_by_view"]):
             console.print(_arms(results, view["key"], sample, f"Complete support · {title} · {sample} sample"))
+            console.print(stage_table(results, view["key"], sample, f"Stage of loss · {title} · {sample} sample"))
             console.print(_pairs(results, view["key"], sample, f"Candidate − baseline · {title} · {sample} sample"))
 
 
@@ -83,6 +85,31 @@ def _arms(results: SweepResults, view: str, sample: str, title: str) -> Table:
             percent(row["worst"]),
             *(f"{len(row[name])} ({percent(row[name + '_share'])})" for name in ("fragile", "always", "never")),
         )
+    return table
+
+
+def stage_table(results: SweepResults, view: str, sample: str, title: str) -> Table:
+    """Return a row per arm: complete support after each stage, mean over distinct phases, and what a phase changes.
+
+    `one chunk` is the share of questions of which one chunk of the index holds a whole set; `n` the answerable
+    questions; `phase changes` those supported in the prompt at some phases and not at others.
+    """
+    table = Table(title=title, title_justify="left")
+    table.add_column("arm")
+    for name in ("n", "phases", "one chunk", *(str(stage) for stage in STAGES[1:]), "phase changes"):
+        table.add_column(name, justify="right")
+    asked = [("single-unit-support", STAGES[0]), *((HEADLINE, stage) for stage in STAGES[1:])]
+    place = {"view": view, "sample": sample, "segment": "overall"}
+    for row in results.rows("arms_by_view", **place, metric=HEADLINE):
+        shown, n, phases = [], 0, 0
+        for metric, stage in asked:
+            figures = results.rows("figures", **place, arm=row["arm"], metric=metric, stage=str(stage))
+            by_phase = {one["phase"]: one for one in figures}
+            values = [one["value"] for one in by_phase.values() if one["value"] is not None]
+            n, phases = max((one["denominator"] for one in by_phase.values()), default=0), len(by_phase)
+            shown.append(percent(sum(values) / len(values) if values else None))
+        fragile = f"{len(row['fragile'])} ({percent(row['fragile_share'])})"
+        table.add_row(row["arm"], str(n), str(phases), *shown, fragile)
     return table
 
 

@@ -49,7 +49,6 @@ def size_of(world: World, *, seconds: float, block_size: int = BLOCK_SIZE) -> Si
 def _arm(world: World, settings: ArmSettings, phases: ArmPhases, seconds: float) -> ArmSize:
     deadline = time.monotonic() + seconds
     prepared = world.prepared
-    sizes = [len(document.content) for document in prepared.documents]
     seen: IntArray = np.zeros((0, 2), dtype=np.int64)
     chunkings: set[bytes] = set()
     chunks = counted = 0
@@ -64,7 +63,7 @@ def _arm(world: World, settings: ArmSettings, phases: ArmPhases, seconds: float)
             ]
         except ChunkingRefused as refusal:
             raise refused_chunks(settings.name, refusal) from refusal
-        made = join(tables, sizes)
+        made = join(tables, prepared.tokenized)
         places = np.stack((made.global_start, made.global_end), axis=1)
         chunkings.add(places.tobytes())
         seen = np.unique(np.concatenate((seen, places)), axis=0)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from annotate.domain.errors import BadInput
-from evaluation.domain.asking import block_of_questions
 from evaluation.domain.authorise import access
 from evaluation.domain.chunk_id import chunk_id
 from evaluation.domain.coverage import targets
@@ -24,7 +23,7 @@ from evaluation.services.arm_phases import arm_phases
 from evaluation.services.frozen_world import World, load_world
 from evaluation.services.pipeline_of import arm_settings, policies_of
 from evaluation.services.problems import Conflict, NotSealed
-from evaluation.services.recorded_ranks import Ranks, recorded_ranks
+from evaluation.services.recorded_ranks import Ranks, recorded_ranks, whole_ranks
 from evaluation.services.run_cell import Indexed, index_of
 
 #: Depths at which Cutline's own figures stand beside the files, as far as the list reaches.
@@ -192,16 +191,9 @@ def _ranked_again(
     world: World, arm: str, indexed: Indexed, questions: Sequence[FrozenQuestion], recorded: Mapping[str, Ranks]
 ) -> dict[str, Ranks]:
     """The whole lists; a question whose cell failed keeps its failure."""
-    retrieval = world.plan.retrieval_of(world.plan.arm(arm))
-    block = block_of_questions(world.prepared, questions)
-    chunks = indexed.build.chunks
-    ranked = indexed.index.search(block.queries(world.prepared, chunks, retrieval.filters), retrieval.candidates)
     found: dict[str, Ranks] = {}
-    for row, one in enumerate(questions):
+    for one, again in zip(questions, whole_ranks(world, arm, indexed, questions), strict=True):
         known = recorded[one.question_id]
-        at = ranked.chunk[row, : int(ranked.count[row])]
-        places = tuple(zip(*(side[at].tolist() for side in (chunks.document, chunks.start, chunks.end)), strict=True))
-        again = Ranks(places, tuple(ranked.score[row, : at.size].tolist()))
         depth = len(known.places)
         if not known.failed and (again.places[:depth], again.scores[:depth]) != (known.places, known.scores):
             raise Conflict(

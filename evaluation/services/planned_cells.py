@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from annotate.domain.errors import BadInput
 from evaluation.services.arm_phases import CONTROL, ArmPhases, arm_phases
 from evaluation.services.frozen_world import World
 from evaluation.services.pipeline_of import ORACLE, arm_settings
@@ -14,6 +15,19 @@ from evaluation.services.population import block_count
 #: Large enough that building an index and its records weigh little (a block's columns deflate better the longer they
 #: are, and each cell writes a handful of rows), small enough that a lost cell costs seconds.
 BLOCK_SIZE = 512
+
+#: Largest block: its arrays are (questions × candidates) wide and belong to one process.
+LARGEST_BLOCK = 65_536
+
+
+def check_block_size(given: object) -> None:
+    """Refuse what cannot be the number of questions of a cell. Raises BadInput."""
+    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= LARGEST_BLOCK:
+        raise BadInput(
+            "block_size",
+            f"it is {given!r:.40}",
+            f"Give a whole number of questions from 1 to {LARGEST_BLOCK:,}; {BLOCK_SIZE} is usual.",
+        )
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,12 @@
-"""The ranked lists a sweep recorded for one arm at one phase."""
+"""The ranked lists of one arm at one phase: as a sweep recorded them, and computed again to their whole depth."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from evaluation.domain.asking import block_of_questions
+from evaluation.domain.frozen import FrozenQuestion
 from evaluation.domain.pipeline import IndexBuild
 from evaluation.domain.recorded import RecordedChunks, recorded_hits
 from evaluation.models import Sweep
@@ -11,6 +14,7 @@ from evaluation.services.frozen_world import World
 from evaluation.services.population import block_of
 from evaluation.services.problems import Conflict
 from evaluation.services.result_keys import BOUNDARY, FAILURE, RETRIEVAL, build_key
+from evaluation.services.run_cell import Indexed
 from ledger.selectors.records import results
 
 
@@ -59,4 +63,21 @@ def recorded_ranks(sweep: Sweep, world: World, arm: str, phase: int, build: Inde
                 tuple(hit.score for hit in hits),
                 failures.get(index, ""),
             )
+    return found
+
+
+def whole_ranks(world: World, arm: str, indexed: Indexed, questions: Sequence[FrozenQuestion]) -> list[Ranks]:
+    """Return the whole list of each question, asked of `indexed` again.
+
+    Only a deterministic retriever gives the lists the sweep saw; records keep their first ranks.
+    """
+    retrieval = world.plan.retrieval_of(world.plan.arm(arm))
+    block = block_of_questions(world.prepared, questions)
+    chunks = indexed.build.chunks
+    ranked = indexed.index.search(block.queries(world.prepared, chunks, retrieval.filters), retrieval.candidates)
+    found = []
+    for row in range(len(questions)):
+        at = ranked.chunk[row, : int(ranked.count[row])]
+        places = tuple(zip(*(side[at].tolist() for side in (chunks.document, chunks.start, chunks.end)), strict=True))
+        found.append(Ranks(places, tuple(ranked.score[row, : at.size].tolist())))
     return found

@@ -71,4 +71,4 @@ def _rows(sweep: Sweep, table: OutcomeTable, distinct: list[tuple[str, list[int]
 def _chunks(arm: ArmSettings, prepared: PreparedCorpus, phase: int | None) -> CorpusChunks:
     pairs = zip(prepared.documents, prepared.tokenized, strict=True)
     tables = [arm.segmenter.chunks(document, text, phase) for document, text in pairs]
-    return join(tables, [len(document.content) for document in prepared.documents])
+    return join(tables, prepared.tokenized)

@@ -14,7 +14,7 @@ from evaluation.domain.frozen import FrozenQuestion
 from evaluation.domain.index_build import build_index, preflight
 from evaluation.domain.oracle import OracleResult, run_oracle
 from evaluation.domain.pipeline import BlockResult, IndexBuild
-from evaluation.domain.stage_protocols import RetrievalIndex
+from evaluation.domain.stage_protocols import MayBreak, RetrievalIndex
 from evaluation.models import Cell
 from evaluation.services.arm_phases import CONTROL, arm_phases
 from evaluation.services.finish_cell import CellResult
@@ -126,6 +126,8 @@ def _measured(
 def index_of(world: World, arm: str, phase: int) -> Indexed:
     """Return the build of one (arm, phase) and its retriever's index, from this process's cache or made anew.
 
+    An index that came out broken fails the questions of this cell and is not kept: the next cell tries again.
+
     Raises CellRefused when the preflight finds that it cannot be compared with the baseline's.
     """
     key = _key(world, arm, phase)
@@ -139,6 +141,9 @@ def index_of(world: World, arm: str, phase: int) -> Indexed:
         raise CellRefused("The preflight found: " + "; ".join(found.problems))
     steps = policies_of(world.plan, world.plan.arm(arm))
     indexed = Indexed(build, steps.retriever.index(world.prepared, build), found.notes)
+    if isinstance(indexed.index, MayBreak) and indexed.index.broken:
+        # Kept, a system that was away for a moment would fail every later cell of this process.
+        return indexed
     with _lock:
         _indexed[key] = indexed
         while len(_indexed) > _KEPT_BUILDS:

@@ -1,7 +1,8 @@
 """Looks for restricted bytes in everything a sweep left behind, whatever the engine's own counts say.
 
 Each question with restricted support is also asked by an uncleared twin; its candidates, prompts, answers and citations
-must hold no byte its reader may not see, and neither may those of any other question whose reader lacks a label. What
+must hold no byte its reader may not see, and neither may those of any other question whose reader lacks a label.
+Records keep the first ranks of a list; the whole lists are computed again where the retriever is deterministic. What
 belongs to no question (logs, reports of attempts, kept reports and caches) is read by people and processes of any
 clearance, so no restricted text at all may stand there.
 """
@@ -28,10 +29,12 @@ from evaluation.domain.restricted_text import RestrictedText, restricted_text
 from evaluation.models import Plan, Release, Sweep
 from evaluation.services.cell_exposure import Exposure, exposures
 from evaluation.services.frozen_world import World, load_world
-from evaluation.services.pipeline_of import pipeline_settings
+from evaluation.services.pipeline_of import pipeline_settings, policies_of
 from evaluation.services.population import block_of
 from evaluation.services.problems import NotSealed
+from evaluation.services.recorded_ranks import whole_ranks
 from evaluation.services.result_keys import BOUNDARY, MANIFEST, QUERY, SOURCE, SUPPORT
+from evaluation.services.run_cell import index_of
 from ledger.selectors.records import results
 
 #: Kinds that say what was frozen, not what was shown.
@@ -57,7 +60,8 @@ class LeakSearch:
 
     `twins` and `guarded` (twins included) are the questions whose reader may not read all of the corpus. `indistinct`
     are restricted stretches whose bytes cannot be told from readable text: as text they cannot be searched for, as
-    places in sources they are.
+    places in sources they are. `recorded_only` are the arms whose candidates could be searched as far as they were
+    recorded and no further: their retriever may answer differently, or their index comes out differently here.
     """
 
     twins: tuple[str, ...]
@@ -65,6 +69,7 @@ class LeakSearch:
     searched: Mapping[str, int]
     indistinct: tuple[Interval, ...]
     leaks: tuple[Leak, ...]
+    recorded_only: tuple[str, ...] = ()
 
 
 def search_leaks(sweep: Sweep, logs: Iterable[str | bytes] = ()) -> LeakSearch:
@@ -94,9 +99,11 @@ class _Search:
         self._rights: dict[tuple[frozenset[str], date], Access] = {}
         self.searched: Counter[str] = Counter()
         self.leaks: list[Leak] = []
+        self._guarded = tuple(one for one in world.asked if self.rights(one).denied)
+        self._recorded_only: set[str] = set()
 
     def run(self, logs: Iterable[str | bytes]) -> LeakSearch:
-        guarded = [one for one in self.world.asked if self.rights(one).denied]
+        guarded = self._guarded
         self._cells()
         for place, text in (*_rows(self.sweep), *((f"log, entry {n}", _raw(one)) for n, one in enumerate(logs, 1))):
             self.searched[place.partition(",")[0]] += 1
@@ -107,6 +114,7 @@ class _Search:
             dict(sorted(self.searched.items())),
             self.hidden(frozenset()).indistinct,
             tuple(self.leaks),
+            tuple(sorted(self._recorded_only)),
         )
 
     def hidden(self, labels: frozenset[str]) -> RestrictedText:
@@ -132,6 +140,7 @@ class _Search:
             if row.kind in _OF_A_BUILD:
                 if row.kind == BOUNDARY:
                     chunks[arm, phase] = RecordedChunks(row.value)
+                    self._whole_lists(arm, int(phase), str(row.value["build"]))
                 continue
             block, repeat, *name = rest
             cells[arm, phase, block, repeat]["/".join(name)] = row.value
@@ -141,6 +150,17 @@ class _Search:
             guarded = [index for index, one in enumerate(questions) if self.rights(one).denied]
             for shown in exposures(self.world, questions, guarded, chunks.get((arm, phase)), records):
                 self._look(questions, shown, where)
+
+    def _whole_lists(self, arm: str, phase: int, build: str) -> None:
+        """Look at every candidate of every guarded question, not only at the ranks a record keeps."""
+        retriever = policies_of(self.world.plan, self.world.plan.arm(arm)).retriever
+        indexed = index_of(self.world, arm, phase) if self._guarded and retriever.deterministic else None
+        if indexed is None or indexed.build.digest != build:
+            self._recorded_only.add(arm)
+            return
+        for index, ranks in enumerate(whole_ranks(self.world, arm, indexed, self._guarded)):
+            shown = Exposure(index, "whole list", ranks.places)
+            self._look(self._guarded, shown, f"arm {arm}, phase {phase}, computed again")
 
     def _look(self, questions: tuple[FrozenQuestion, ...], shown: Exposure, where: str) -> None:
         owner = questions[shown.index] if shown.index >= 0 else None

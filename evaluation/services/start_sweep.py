@@ -18,7 +18,7 @@ from evaluation.records import SWEEP_STARTED, sweep_started_payload
 from evaluation.services.check_arms import check_arms
 from evaluation.services.frozen_world import World, load_world
 from evaluation.services.limit_sweep import limits_of, set_limits
-from evaluation.services.planned_cells import BLOCK_SIZE, planned_cells
+from evaluation.services.planned_cells import BLOCK_SIZE, check_block_size, planned_cells
 from evaluation.services.problems import Conflict, NothingToAsk, PlanNotLocked
 from evaluation.services.record_question import question_records
 from evaluation.services.ring import ring
@@ -43,9 +43,10 @@ def start_sweep(
 
     Permission `sweep.start`. Raises PlanNotLocked, NothingToAsk for an empty population, Conflict for a key that
     started another plan or a held-out partition opened as often as the plan allows, NotAllowed, and BadInput for
-    a tokenizer that is not there or damaged text. Nothing is kept then.
+    a block size outside 1…65,536, a tokenizer that is not there or damaged text. Nothing is kept then.
     """
     authorise(by, plan.study, "sweep.start")
+    check_block_size(block_size)
     if found := _started(plan, idempotency_key):
         return found
     if plan.locked_at is None:

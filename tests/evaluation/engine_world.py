@@ -19,6 +19,7 @@ from evaluation.domain.frozen import Document, FrozenQuestion, Interval, Support
 from evaluation.domain.pipeline import PipelineSettings, Policies, PreparedCorpus
 from evaluation.domain.plan import Budget, Retrieval
 from evaluation.domain.retrieval.lexical import Bm25Retriever
+from evaluation.domain.tokens import TokenizedText
 from evaluation.plugins.tokenizers import HuggingFaceTokenizer, load_tokenizer
 
 DAY = date(2026, 6, 1)
@@ -88,6 +89,11 @@ def demo_documents() -> list[Document]:
     """The demo study's sources as plain documents, without labels or dates."""
     files = sorted(path for path in DEMO.rglob("*") if path.suffix in {".md", ".txt", ".html"})
     return [document(path.relative_to(DEMO).as_posix(), path.read_bytes()) for path in files]
+
+
+def letters(size: int) -> TokenizedText:
+    """A text of `size` bytes, each of them a token."""
+    return TokenizedText(size, size, lambda indices: indices)
 
 
 def byte_tokenizer() -> HuggingFaceTokenizer:

@@ -18,6 +18,7 @@ from evaluation.domain.relevance import Relevance, chunk_grades
 from evaluation.models import Sweep
 from evaluation.services.export_trec import trec_export, write_trec
 from evaluation.services.problems import NotSealed
+from tests.evaluation.engine_world import letters
 from tests.evaluation.guarded_study import guarded_sweep, guarded_toml
 from tests.evaluation.sweeps import started
 from tests.evaluation.trec_tools import NAMES, by_ir_measures, by_ranx
@@ -111,7 +112,7 @@ def test_grades_follow_the_declared_rule() -> None:
     table = ChunkTable(
         column(0, 10, 20), column(10, 20, 30), column(14, 24, 30), *(column(0, 1, 2),) * 3, *(column(),) * 3
     )
-    chunks = join([table, table], [30, 30])
+    chunks = join([table, table], [letters(30)] * 2)
     sets = [((0, 12, 14), (1, 16, 26)), ((1, 29, 30),)]
     # The span at 16 has 8 of its 10 bytes in the second chunk of the other document, and 6 in the third.
     assert chunk_grades(chunks, sets, Relevance.WHOLE, Fraction("0.8")) == {0: 1, 1: 1, 5: 1}

@@ -33,6 +33,14 @@ def quickly() -> Iterator[None]:
         ('generator = "extractive"', 'generator = "extractive"\nrepeats = 1_000\n', "phases", ""),
         ("capacity = 160", "capacity = 1_000_000_001", "arms[0].capacity", "at most 1000000000"),
         ("top_k = 5", "top_k = 9_000_000_000", "budget.top_k", "at most 1000000000"),
+        (
+            'retriever = "bm25"',
+            'retriever = "hybrid"\nfuse = ["bm25", "lsa"]\nrrf_k = 1_001',
+            "retrieval.rrf_k",
+            "at most 1000",
+        ),
+        ("k1 = 1.5", "k1 = 1.5\nrrf_k = 0", "retrieval.rrf_k", "at least 1"),
+        ("k1 = 1.5", "k1 = 1.5\nrrf_k = true", "retrieval.rrf_k", "not a whole number"),
         ("k1 = 1.5", f"k1 = 1.5\nstop_words = {[f'w{n}' for n in range(10_001)]}", "retrieval.stop_words", "10000"),
     ],
 )

@@ -8,9 +8,21 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evaluation.domain.blanks import BlankCount
-from evaluation.domain.reanchor import EXAMINED, Newlines, Piece, Reanchored, reanchor
+from evaluation.domain.reanchor import (
+    EXAMINED,
+    FEW,
+    LOOKED_AT,
+    OCCURRENCES,
+    WAYS,
+    Newlines,
+    Piece,
+    Reanchored,
+    Search,
+    Way,
+    reanchor,
+)
 from evaluation.domain.reanchor_diagnosis import Fault
-from evaluation.domain.reanchor_text import OffsetUnit
+from evaluation.domain.reanchor_text import OffsetUnit, SourceView, needle_of
 
 UNITS = {
     OffsetUnit.BYTES: lambda text: len(text.encode()),
@@ -194,6 +206,28 @@ def test_a_dump_of_another_corpus_is_listed_and_only_its_beginning_examined() ->
 def test_no_chunks_leave_the_whole_source_uncovered() -> None:
     found = anchor("text")
     assert (len(found.start), found.uncovered.tolist()) == (0, [[0, 4]])
+
+
+@pytest.mark.parametrize(("unit", "size", "step"), [("ab", 20, 20), ("ab", 40, 20), ("Fees. ", 60, 60)])
+def test_text_that_repeats_thousands_of_times_is_covered_after_the_search_narrows(
+    unit: str, size: int, step: int
+) -> None:
+    count = 5_000
+    text = unit * (count * step // len(unit))
+    pieces = [Piece(text[first : first + size]) for first in range(0, len(text) - size + 1, step)]
+    source = text.encode()
+    view = SourceView(source)
+    counted = Search(view, BlankCount(source))
+    steps = [[Way(-1, 0, (0, 0, 0), [], placed=False)]]
+    for piece in pieces:
+        steps.append(counted.advance(steps[-1], needle_of(piece.text, view), -1))
+    # Whatever is repeated how often: past the bound a chunk costs at most FEW ways of FEW places and two sure ones.
+    assert counted.looked_at <= LOOKED_AT + WAYS * (OCCURRENCES + 2) + len(pieces) * FEW * (FEW + 2)
+    assert len(steps[-1]) <= FEW
+    found = reanchor(source, pieces)
+    assert found.faults == ()
+    # Overlapping chunks of such a text lie in any of thousands of ways: they are called ambiguous, never sure.
+    assert found.uncovered.tolist() == [] if size == step else found.ambiguous
 
 
 def test_a_megabyte_of_near_repeats_is_placed_exactly() -> None:

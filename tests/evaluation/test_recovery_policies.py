@@ -19,13 +19,12 @@ from evaluation.domain.recovery.configuration import RecoveryConfigError
 from evaluation.domain.recovery.neighbours import Neighbours, around
 from evaluation.domain.recovery.parent import Parent
 from evaluation.domain.recovery.sentence_window import SentenceWindow
-from evaluation.domain.recovery.widened import tokens_around
 from evaluation.domain.recovery.windows import windows
 from evaluation.domain.segmenters.token_window import TokenWindow
 from evaluation.plugins.shipped_recovery import AUTO_MERGE, NEIGHBOURS, NO_RECOVERY, PARENT, SENTENCE_WINDOW
 from evaluation.plugins.tokenizers import load_tokenizer
 from ledger.domain.canonical import canonical_bytes
-from tests.evaluation.engine_world import byte_tokenizer, document
+from tests.evaluation.engine_world import byte_tokenizer, document, letters
 from tests.evaluation.recovery_world import as_rows, hits_of
 
 PLAIN = document("a-plain", "Alpha one.\r\nBeta two! Gamma 💩 three? Delta four. Epsilon five.")
@@ -108,10 +107,10 @@ def test_neighbours_of_nested_chunks_hold_every_chunk_on_the_way() -> None:
 
     start, end = column(0, 2, 4, 6), column(20, 5, 9, 8)
     table = ChunkTable(start, end, end, start, end, end, column(), column(), column())
-    found = around(join([table, table], [20, 20]), 1)
+    found = around(join([table, table], [letters(20)] * 2), 1)
     assert found.start.tolist() == [0, 0, 2, 4] * 2
     assert found.end.tolist() == [20, 20, 9, 9] * 2
-    assert around(join([table], [20]), 10**9).end.tolist() == [20] * 4
+    assert around(join([table], [letters(20)]), 10**9).end.tolist() == [20] * 4
 
 
 def test_section_runs_from_the_first_touched_heading_to_the_end_of_the_last(prepared: PreparedCorpus) -> None:
@@ -259,11 +258,11 @@ def test_tokens_of_an_interval_that_begins_with_a_split_character_are_all_counte
     pieces = int(np.count_nonzero(text.starts()[:-1] == emoji))
     assert pieces > 1
     for end in (emoji + 4, len(content)):
-        first, last = tokens_around(text, np.array([emoji]), np.array([end]))
+        first, last = text.spanning(np.array([emoji]), np.array([end]))
         begins = text.starts()[:-1]
         assert last[0] - first[0] == np.count_nonzero((begins >= emoji) & (begins < end))
 
 
 def test_source_without_a_token_has_no_tokens_around_anything() -> None:
-    first, last = tokens_around(load_tokenizer().encode(b""), np.array([0]), np.array([0]))
+    first, last = load_tokenizer().encode(b"").spanning(np.array([0]), np.array([0]))
     assert (first.tolist(), last.tolist()) == ([0], [0])

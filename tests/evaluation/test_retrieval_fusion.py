@@ -123,5 +123,6 @@ def test_inputs_that_give_no_fusion_are_refused() -> None:
         HybridRetriever((one,))
     with pytest.raises(FusionConfigError, match="at least two different"):
         HybridRetriever((one, replace(one)))
-    with pytest.raises(FusionConfigError, match="rrf_k"):
-        HybridRetriever((one, LatentRetriever()), True)
+    for constant in (True, 0, -1, 1_001, 60.0):
+        with pytest.raises(FusionConfigError, match="rrf_k"):
+            HybridRetriever((one, LatentRetriever()), constant)  # type: ignore[arg-type]

@@ -16,18 +16,21 @@ from evaluation.domain.chunks import CorpusChunks, join
 from evaluation.domain.frozen import Document
 from evaluation.domain.index_build import build_index
 from evaluation.domain.pipeline import ArmSettings
+from evaluation.domain.reanchor import Piece
 from evaluation.domain.segmenters.characters import CharacterWindow
 from evaluation.domain.segmenters.code import CodeAware
 from evaluation.domain.segmenters.headings import HeadingAware
+from evaluation.domain.segmenters.sentences import SentencePacking
 from evaluation.domain.segmenters.separators import word_pattern
 from evaluation.domain.segmenters.tables import TableAware
 from evaluation.domain.segmenters.token_window import TokenWindow
 from evaluation.domain.segmenters.words import WordWindow
 from evaluation.domain.structure import structure_of
 from evaluation.domain.tokens import TokenizedText
+from evaluation.plugins.foreign.anchoring import Anchoring, table_of
 from ledger.domain.canonical import canonical_bytes
 from tests.evaluation.engine_world import corpus, document
-from tests.evaluation.segmenter_texts import TOKENIZERS, source, texts
+from tests.evaluation.segmenter_texts import LANGUAGES, TOKENIZERS, source, texts
 
 RULES = (
     "# Loans\n\nBooks go out for three weeks. Books go out for three weeks.\n\n## Fees\n\n"
@@ -38,7 +41,7 @@ RULES = (
 def built(documents: list[Document], segmenter: Any, phase: int) -> tuple[list[TokenizedText], CorpusChunks]:
     tokenized = [TOKENIZERS["shipped"].encode(doc.content) for doc in documents]
     tables = [segmenter.chunks(doc, text, phase) for doc, text in zip(documents, tokenized, strict=True)]
-    return tokenized, join(tables, [len(doc.content) for doc in documents])
+    return tokenized, join(tables, tokenized)
 
 
 @settings(max_examples=50)
@@ -159,10 +162,27 @@ def test_cuts_a_phase_really_moved_are_counted() -> None:
     assert moved_cuts(built(docs, WordWindow(2), 2)[1], usual) == (2, 3)
 
 
+@pytest.mark.parametrize("segmenter", [TokenWindow(5, 2), SentencePacking(24, 6), WordWindow(4), CharacterWindow(3, 1)])
+@pytest.mark.parametrize("tokenizer", sorted(TOKENIZERS))
+@pytest.mark.parametrize("text", [*LANGUAGES.values(), "Fees 👩‍👩‍👧 are waived. Unless late. De\u0301ja\u0300 vu.\r\n"])
+def test_interval_counts_alike_whether_cut_here_or_read_from_a_dump(segmenter: Any, tokenizer: str, text: str) -> None:
+    doc = source(text)
+    tokenized = TOKENIZERS[tokenizer].encode(doc.content)
+    for phase in (1, segmenter.stride):
+        table = segmenter.chunks(doc, tokenized, phase)
+        chunks = join([table], [tokenized])
+        spans = zip(table.starts.tolist(), table.end.tolist(), strict=True)
+        pieces = [Piece(doc.content[start:end].decode()) for start, end in spans]
+        dumped = join([table_of("dump", doc, tokenized, pieces, Anchoring())], [tokenized])
+        assert (dumped.start.tolist(), dumped.end.tolist()) == (chunks.start.tolist(), chunks.end.tolist())
+        assert dumped.token_start.tolist() == chunks.token_start.tolist()
+        assert dumped.token_end.tolist() == chunks.token_end.tolist()
+
+
 def test_source_of_blanks_divides_by_nothing() -> None:
     doc = source("\n \n")
     tokenized = [TOKENIZERS["words"].encode(doc.content)]
-    chunks = join([TokenWindow(4).chunks(doc, tokenized[0], 1)], [3])
+    chunks = join([TokenWindow(4).chunks(doc, tokenized[0], 1)], tokenized)
     found = chunk_measures([doc], tokenized, chunks)
     assert (found["expansion"], found["tokens"]["mean"], found["repeated_ngrams"]["share"]) == ("", "0/1", "")
 

@@ -7,13 +7,16 @@ import re
 import socket
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import call_command, load_command_class
 from django.core.management.base import CommandError
 
 from annotate.models import Study
+from evaluation.management.tables import percent
 from evaluation.models import Plan, Sweep
+from evaluation.services.results import sweep_results
 from evaluation.services.ring import ring
 from tests.evaluation.sweeps import plan_toml, small_study, started
 
@@ -93,7 +96,20 @@ def test_results_of_the_latest_sweep(plan_file: Path, tmp_path: Path) -> None:
     run("sweep", str(plan_file), "--wait")
     printed = run("results", "latest", "--json", str(tmp_path / "r.json"))
     assert "Complete support" in printed
+    results = sweep_results(Sweep.objects.get())
+    for view in results.data["views"]:
+        assert printed.count(f"Stage of loss · {view['view']} {view['value']} ") == 1
+        for row in results.rows("arms_by_view", view=view["key"], segment="overall", metric="complete-support"):
+            (told,) = [one for one in _stage_rows(printed, view) if one[0] == row["arm"]]
+            assert told[1] == str(row["interval"]["signature"]["questions"])
+            assert told[-2:] == [percent(row["mean"]), f"{len(row['fragile'])} ({percent(row['fragile_share'])})"]
     assert json.loads((tmp_path / "r.json").read_text())["sweep"]["id"] == Sweep.objects.get().pk
+
+
+def _stage_rows(printed: str, view: dict[str, Any]) -> list[list[str]]:
+    """The cells of the table of stages of one view."""
+    body = printed.split(f"Stage of loss · {view['view']} {view['value']} ")[1].split("└", maxsplit=1)[0]
+    return [[cell.strip() for cell in line.strip("│").split("│")] for line in body.splitlines() if line[:1] == "│"]
 
 
 def test_plan_with_faults_names_lines_and_ends_with_2(tmp_path: Path) -> None:

@@ -260,7 +260,7 @@ def http_arm(
 ) -> str:
     """Return an arm whose chunks are found by the system at `address`."""
     table = f'retriever = "http"\ncandidates = 10\nendpoint = "{address}"\n'
-    table += f'reindex_hook = "{hook}"\n' if hook else ""
+    table += (f'reindex_hook = "{hook}"\n' if hook else "") + more
     return arm_plan(f'{segmenter}\nfactor = "{factor}"\n[arms.retrieval]\n{table}', unit="indexing-policy", grid=4)
 
 

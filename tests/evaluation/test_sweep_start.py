@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db import DatabaseError, connection, transaction
@@ -99,6 +100,14 @@ def test_sweep_of_an_unlocked_plan_is_refused() -> None:
     plan = write_plan(OPERATOR, fixture_set=small_study(), toml=plan_toml())
     with pytest.raises(PlanNotLocked, match="Lock it first"):
         start_sweep(OPERATOR, plan, idempotency_key="k")
+    assert not Sweep.objects.exists()
+
+
+@pytest.mark.parametrize("size", [0, -1, True, False, 2**40, 1.0, "512"])
+def test_block_size_that_is_no_number_of_questions_is_refused_and_nothing_is_kept(size: Any) -> None:
+    plan = locked(small_study())
+    with pytest.raises(BadInput, match=r"block_size.*from 1 to 65,536"):
+        start_sweep(OPERATOR, plan, idempotency_key="k", block_size=size)
     assert not Sweep.objects.exists()
 
 

@@ -63,6 +63,7 @@ def search(sweep: Sweep, logs: Kept) -> LeakSearch:
     assert found.twins == ("director~uncleared", "vault~uncleared")
     assert set(found.guarded) == {*found.twins, "late", "chairs", "unknown", "nothing"}
     assert found.searched["candidates"] > 0
+    assert found.searched["whole list"] > 0
     assert found.searched["prompt"] > 0
     assert found.searched["answer"] > 0
     assert found.searched["attempt"] > 0
@@ -91,11 +92,23 @@ def test_without_filters_what_retrieval_showed_is_found_and_no_prompt_has_it(pol
     sweep = guarded_sweep(guarded_toml(POLICIES[policy], filters=False))
     found = search(sweep, logs)
     assert {"director~uncleared", "vault~uncleared"} <= {leak.question for leak in found.leaks}
-    assert {leak.place.partition(" (")[0] for leak in found.leaks} == {"candidates"}
+    assert {leak.place.partition(" (")[0] for leak in found.leaks} == {"candidates", "whole list"}
     # The engine's own count says the same of every question.
     table = table_of_results(sweep)
     counted = {q for outcomes in table.cells.values() for q, outcome in outcomes.items() if outcome.leaks}
     assert counted == {leak.question for leak in found.leaks}
+
+
+def test_candidates_below_the_recorded_ranks_are_searched_too() -> None:
+    """Records keep eight ranks; a list is searched to its end."""
+    public = "".join(f"The director keeps projector {n} for many nights. " for n in range(60))
+    fixture_set = guarded_study(restricted={"minutes": public})
+    sweep = guarded_sweep(guarded_toml(filters=False, candidates=200, capacity=12, overlap=3), fixture_set)
+    found = search_leaks(sweep)
+    assert found.recorded_only == ()
+    deep = {(leak.question, one) for leak in found.leaks if leak.place.startswith("whole") for one in leak.restricted}
+    kept = {(leak.question, one) for leak in found.leaks if leak.place.startswith("cand") for one in leak.restricted}
+    assert kept < deep
 
 
 def test_text_planted_in_rows_and_logs_is_found_with_its_place(logs: Kept) -> None:

@@ -16,7 +16,7 @@ from evaluation.domain.hits import Hits
 from evaluation.domain.pipeline import IndexBuild, PreparedCorpus
 from evaluation.domain.plan_words import ParentKind
 from evaluation.domain.recovery.configuration import RecoveryConfigError, whole_number
-from evaluation.domain.recovery.widened import KEPT_BUILDS, Kept, Widened, tokens_around, widen
+from evaluation.domain.recovery.widened import KEPT_BUILDS, Kept, Widened, widen
 from evaluation.domain.recovery.windows import windows
 from evaluation.domain.structure import structure_of
 
@@ -87,7 +87,7 @@ def _sections(prepared: PreparedCorpus, build: IndexBuild) -> Widened:
         edges = np.append(begins, text.size)
         start[span] = begins[np.searchsorted(begins, chunks.start[span], side="right") - 1]
         end[span] = edges[np.searchsorted(edges, chunks.end[span], side="left")]
-        before, after = tokens_around(text, start[span], end[span])
+        before, after = text.spanning(start[span], end[span])
         token_start[span] = np.minimum(token_start[span], before)
         token_end[span] = np.maximum(token_end[span], after)
     return Widened(start, end, token_start, token_end)

@@ -14,7 +14,7 @@ from evaluation.domain.document_cache import DocumentCache
 from evaluation.domain.hits import Hits
 from evaluation.domain.pipeline import IndexBuild, PreparedCorpus
 from evaluation.domain.recovery.configuration import whole_number
-from evaluation.domain.recovery.widened import KEPT_BUILDS, Kept, Widened, tokens_around, widen
+from evaluation.domain.recovery.widened import KEPT_BUILDS, Kept, Widened, widen
 from evaluation.domain.sentences import sentences
 from evaluation.domain.tokens import IntArray, code_point_starts
 
@@ -58,7 +58,7 @@ class SentenceWindow:
             last = np.searchsorted(begins, chunks.end[span], side="left") - 1 + self.reach
             start[span] = np.minimum(start[span], begins[np.clip(first, 0, begins.size - 1)])
             end[span] = np.maximum(end[span], ends[np.clip(last, 0, begins.size - 1)])
-            before, after = tokens_around(prepared.tokenized[document], start[span], end[span])
+            before, after = prepared.tokenized[document].spanning(start[span], end[span])
             token_start[span] = np.minimum(token_start[span], before)
             token_end[span] = np.maximum(token_end[span], after)
         return Widened(start, end, token_start, token_end)

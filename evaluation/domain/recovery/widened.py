@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evaluation.domain.hits import Hits
-from evaluation.domain.tokens import IntArray, TokenizedText
+from evaluation.domain.tokens import IntArray
 
 #: Builds, at most, whose tables one process keeps.
 KEPT_BUILDS = 24
@@ -74,14 +74,3 @@ def widen(hits: Hits, table: Widened) -> Hits:
         token_end=column(table.token_end),
         into=np.where(valid, columns, -1),
     )
-
-
-def tokens_around(text: TokenizedText, start: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the tokens of byte intervals: first the one that holds `start`, last the one before the first from `end`.
-
-    Returned as half-open token intervals. Tokens that share a character start at the same byte and are taken together.
-    """
-    begins = text.starts()[:-1]
-    holding = np.maximum(np.searchsorted(begins, start, side="right") - 1, 0)
-    first = np.searchsorted(begins, begins[holding], side="left") if begins.size else holding
-    return first.astype(np.int64), np.searchsorted(begins, end, side="left").astype(np.int64)

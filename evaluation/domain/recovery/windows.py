@@ -2,7 +2,8 @@
 
 A window takes chunks from where the one before ended, in source order, as long as the tokens from the first chunk's
 first to the last chunk's last stay within the capacity; a chunk longer than that is a window of its own. So windows
-move with the phase exactly as the cuts do, and every chunk lies whole in one of them.
+move with the phase exactly as the cuts do, and every chunk lies whole in one of them. Tokens are counted here as the
+segmenter counts them, where a token on a cut belongs to one side: four chunks of 128 fit 512 wherever the cuts fall.
 """
 
 from __future__ import annotations
@@ -37,8 +38,9 @@ def windows(chunks: CorpusChunks, capacity: int) -> Windows:
     for document in range(len(chunks.first) - 1):
         at, stop = int(chunks.first[document]), int(chunks.first[document + 1])
         # Reached so far, so that a nested chunk never lets a later, longer one in before its turn.
-        reached = np.maximum.accumulate(chunks.token_end[at:stop]).tolist()
-        begins = chunks.token_start[at:stop].tolist()
+        table = chunks.tables[document]
+        reached = np.maximum.accumulate(table.token_end).tolist()
+        begins = table.token_start.tolist()
         position, count = 0, stop - at
         while position < count:
             first.append(at + position)

@@ -22,7 +22,7 @@ class Command(ExampleCommand):
     help = "Show the results of a sealed sweep and write them as JSON."
     examples = """
 Examples:
-  manage.py results 3                          tables on the screen
+  manage.py results 3                          tables on the screen: support, stage of loss, differences
   manage.py results 3 --json results.json      every figure, as docs/results.md describes
   manage.py results latest --json -            the newest sealed sweep, to standard output
 

@@ -23,6 +23,9 @@ Examples:
   manage.py search_leaks 3
   manage.py search_leaks latest --log worker-1.log --log worker-2.log
 
+The whole candidate lists are computed again and searched; those of a system over HTTP, which may answer differently,
+are searched as far as they were recorded, and its arms are named.
+
 Places are named by question, stage, arm and phase, restricted bytes by version and offsets; no text is printed.
 
 Exit code: 0 when nothing is found; 1 when something is, when a prompt cannot be rebuilt or the sweep is not sealed; 2
@@ -57,6 +60,10 @@ for a sweep or file that is not there.
         self.stdout.write(
             f"Searched for {len(found.guarded)} questions ({len(found.twins)} uncleared twins): {looked}."
         )
+        for arm in found.recorded_only:
+            self.stdout.write(
+                f"Searched to the recorded ranks only, its lists cannot be computed again here: arm {arm}"
+            )
         for one in found.indistinct:
             self.stdout.write(f"Indistinct, found as a place only: {one.version} {one.start}–{one.end}")
         for leak in found.leaks:

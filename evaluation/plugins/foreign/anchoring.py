@@ -13,7 +13,7 @@ from evaluation.domain.frozen import Document
 from evaluation.domain.plan_words import Uncovered
 from evaluation.domain.reanchor import Newlines, Piece, Reanchored, reanchor
 from evaluation.domain.reanchor_text import OffsetUnit
-from evaluation.domain.tokens import IntArray, TokenizedText
+from evaluation.domain.tokens import TokenizedText
 
 #: How many faults a refusal quotes; all are counted.
 QUOTED = 5
@@ -45,13 +45,13 @@ def table_of(
     following = np.append(start[1:], document_end(document)) if start.size else start
     core_end = np.minimum(end, following)
     gaps = np.concatenate((found.blank_gaps, found.uncovered))
-    first, last = token_span(tokenized, start, end)
+    first, last = tokenized.spanning(start, end)
     return ChunkTable(
         core_start=start,
         core_end=core_end,
         end=end,
         token_start=first,
-        token_core_end=np.maximum(first, np.minimum(last, token_span(tokenized, start, core_end)[1])),
+        token_core_end=np.maximum(first, np.minimum(last, tokenized.spanning(start, core_end)[1])),
         token_end=last,
         cut_tokens=first[1:],
         cut_bytes=start[1:],
@@ -64,20 +64,6 @@ def table_of(
 def document_end(document: Document) -> int:
     """Size of the document in bytes."""
     return len(document.content)
-
-
-def token_span(tokenized: TokenizedText, start: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
-    """Tokens that have a byte in `[start, end)`, as half-open index ranges.
-
-    Tokens that share a character start at the same byte and are taken or left together.
-    """
-    begins = tokenized.starts()[:-1]
-    if not begins.size:
-        nothing = np.zeros(start.size, dtype=np.int64)
-        return nothing, nothing.copy()
-    holding = np.maximum(np.searchsorted(begins, start, side="right") - 1, 0)
-    first = np.searchsorted(begins, begins[holding], side="left").astype(np.int64)
-    return first, np.maximum(first, np.searchsorted(begins, end, side="left")).astype(np.int64)
 
 
 def _refuse_losses(who: str, document: Document, found: Reanchored) -> None:
