@@ -101,6 +101,8 @@ elif _pool:
     DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {"min_size": 1, "max_size": 8}
 
 AUTH_USER_MODEL = "annotate.Person"
+AUTHENTICATION_BACKENDS = ["annotate.sign_in.SignIn"]
+SESSION_ENGINE = "annotate.sign_in"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},

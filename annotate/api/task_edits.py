@@ -16,10 +16,10 @@ from annotate.api.tasks import TaskEndpoint
 from annotate.domain.errors import BadInput
 from annotate.domain.keys import check_keys, keys_of
 from annotate.domain.pass_edits import read_edits
-from annotate.models import Assignment
 from annotate.services.choose_keys import choose_keys
 from annotate.services.count_time import count_time
 from annotate.services.edit_pass import edit_pass
+from annotate.services.own_task import NotYours, OwnTask, own_task
 
 
 class TaskEdits(TaskEndpoint):
@@ -27,13 +27,16 @@ class TaskEdits(TaskEndpoint):
 
     actions = {"POST": "pass.edit"}
 
+    own: OwnTask
+
     def enter(self, action: str) -> None:
-        """Find the task by its annotator; the service asks for the role, so a save asks for it once."""
-        rows = Assignment.objects.filter(pk=self.kwargs["pk"], annotator=self.person)
-        found = rows.exclude(state=Assignment.State.WITHDRAWN).select_related("question__study", "work").first()
-        if found is None:
-            raise Http404("there is no such task of this person")
-        self.task, self.study = found, found.question.study
+        """Find the task by its annotator, with their role: one statement."""
+        try:
+            self.own = own_task(self.person, self.kwargs["pk"], action)
+        except NotYours as error:
+            raise Http404("there is no such task of this person") from error
+        if self.own.withdrawn:
+            raise Http404("the task was given to somebody else")
 
     def post(self, request: Request, pk: int) -> Response:
         """Apply the edits to the revision that `If-Match` names; the same `Idempotency-Key` again is one write.
@@ -44,15 +47,15 @@ class TaskEdits(TaskEndpoint):
         expected, key = if_match(request), idempotency_key(request)
         body = members(request.data, ["edits"], ["seconds"])
         batch, seconds = read_edits(body["edits"]), _seconds(body.get("seconds", 0))
-        saved = edit_pass(self.person, self.task, expected, batch, key=key, seconds=seconds)
+        saved = edit_pass(self.own, expected, batch, key=key, seconds=seconds)
         return Response(
             {
-                "revision": saved.work.revision,
-                "saved_at": times(saved.work.updated_at),
+                "revision": saved.revision,
+                "saved_at": times(saved.saved_at),
                 "quotes": saved.quotes,
                 "repeated": saved.repeated,
             },
-            headers={"ETag": revision_tag(saved.work.revision)},
+            headers={"ETag": revision_tag(saved.revision)},
         )
 
 

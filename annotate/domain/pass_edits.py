@@ -71,7 +71,10 @@ Edit = AddSpan | ChangeSpan | RemoveSpan | SetMembers | AllSets | ContractFields
 
 
 def applied(content: PassContent, edits: Sequence[Edit]) -> PassContent:
-    """Return `content` after `edits`; raises BadInput for a name taken or unknown, or a set beyond the next one."""
+    """Return `content` after `edits`; raises BadInput for a name taken or unknown, or a set beyond the next one.
+
+    Of the spans only those that the edits name are looked at, so `content` may be cut to them.
+    """
     for edit in edits:
         content = _APPLY[type(edit)](content, edit)
     return content
@@ -147,7 +150,9 @@ def _members(content: PassContent, edit: SetMembers) -> PassContent:
         raise no_position(edit.position, len(content.sets))
     sets = [*content.sets, ()] if edit.position == len(content.sets) else list(content.sets)
     sets[edit.position] = edit.members
-    return _all_sets(content, AllSets(tuple(sets)))
+    # The other sets stay as they were checked; `content` may hold no more spans than the edits name.
+    check_members(f"set {edit.position + 1}", edit.members, {span.name for span in content.spans})
+    return replace(content, sets=tuple(sets))
 
 
 def _all_sets(content: PassContent, edit: AllSets) -> PassContent:

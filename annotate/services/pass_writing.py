@@ -5,10 +5,10 @@ Not a verb of its own; `save_pass` and `edit_pass` are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import BinaryField, F
 from django.db.models.functions import Substr
 from django.utils import timezone
@@ -16,27 +16,34 @@ from django.utils import timezone
 from annotate.domain.access import LabelledRange, hidden_ranges, touches_hidden
 from annotate.domain.conflicts import AlreadySubmitted, NotNow, StaleRevision
 from annotate.domain.content import MarkedSpan, PassContent
-from annotate.domain.content_codec import SPAN_NAME, content_payload
+from annotate.domain.content_codec import SPAN_NAME, content_payload, contract_payload
 from annotate.domain.errors import BadInput, SpanError
 from annotate.domain.pass_edits import check_members
 from annotate.domain.spans import ByteSpan, as_quote, check_quote, check_span
-from annotate.models import Assignment, Mark, Pass, Person, RefusedSave, SourceVersion, Study, SupportSetRevision
-from annotate.permissions import Actor, NotAllowed
+from annotate.domain.vocabulary import SpanLabel
+from annotate.models import (
+    Assignment,
+    ContractRevision,
+    Mark,
+    Pass,
+    Person,
+    RefusedSave,
+    SourceVersion,
+    Study,
+    SupportSetRevision,
+)
+from annotate.permissions import Actor
 from annotate.selectors.passes import pass_content
 from annotate.services.authorise import authorise
+from annotate.services.own_task import NotYours
 from ledger.domain.canonical import canonical_bytes, digest
 
 _BEYOND = 2**31 - 2
+# Written out, not composed: a save makes one mark, and composing costs more than making it.
+_INSERT_MARKS = """
+INSERT INTO annotate_mark (created_revision, work_id, name, label, version_id, start, "end", forbidden) VALUES """
 MAX_SPANS = 5_000
 MAX_SETS = 200
-
-
-class NotYours(NotAllowed):
-    """A pass belongs to one annotator, and nobody else writes it, whatever their role."""
-
-    def __init__(self, action: str, actor: Actor) -> None:
-        super().__init__(action, actor)
-        self.args = (f"“{action}”: this question is assigned to somebody else. Open your own next task.",)
 
 
 @dataclass(frozen=True)
@@ -89,7 +96,11 @@ def claim(work: Pass, expected_revision: int, key: str = "", seconds: int = 0) -
 
 def refuse_closed(work: Pass) -> None:
     """Raise AlreadySubmitted or NotNow where the assignment, read now, takes no work."""
-    state, paused = Assignment.objects.values_list("state", "paused").get(pk=work.assignment_id)
+    refuse_state(*Assignment.objects.values_list("state", "paused").get(pk=work.assignment_id))
+
+
+def refuse_state(state: str, paused: bool) -> None:
+    """Raise AlreadySubmitted or NotNow where an assignment that stands thus takes no work."""
     if state == Assignment.State.SUBMITTED:
         raise AlreadySubmitted()
     if state == Assignment.State.WITHDRAWN:
@@ -98,24 +109,61 @@ def refuse_closed(work: Pass) -> None:
         raise NotNow("the study's lead has paused it", "Wait until it goes on; nothing you wrote is lost.")
 
 
-def mark_row(work: Pass, span: MarkedSpan, version: ReadVersion, forbidden: bool) -> Mark:
-    """Return the unsaved row of a span, born at the pass's current revision."""
-    return Mark(
-        work=work,
-        name=span.name,
-        label=span.label,
-        version_id=version.pk,
-        start=span.start,
-        end=span.end,
-        forbidden=forbidden,
-        created_revision=work.revision,
+def write_changes(
+    work_pk: int, revision: int, before: PassContent, after: PassContent, versions: Mapping[str, ReadVersion]
+) -> None:
+    """Retire the rows of `before` that `after` does not keep and make its new ones, at `revision`.
+
+    Only what differs is written; both may be cut to the spans concerned. `versions` are those of the new and changed
+    spans, by span name.
+    """
+    had, have = marks_of(before), marks_of(after)
+    gone = [name for name, mark in had.items() if have.get(name) != mark]
+    if gone:
+        Mark.objects.filter(work_id=work_pk, retired_revision=None, name__in=gone).update(retired_revision=revision)
+    forbidden = frozenset(after.forbidden)
+    new = [
+        (revision, work_pk, span.name, span.label.value, versions[span.name].pk, span.start, span.end, out)
+        for span in after.spans
+        if had.get(span.name) != have[span.name]
+        for out in [span.name in forbidden]
+    ]
+    _insert_marks(new)
+    if before.sets != after.sets:
+        _replace_sets(work_pk, revision, before.sets, after.sets)
+    if before.contract != after.contract:
+        ContractRevision.objects.filter(work_id=work_pk, retired_revision=None).update(retired_revision=revision)
+        ContractRevision.objects.create(work_id=work_pk, created_revision=revision, **contract_payload(after.contract))
+
+
+def marks_of(content: PassContent) -> dict[str, tuple[tuple[str, int, int], SpanLabel, bool]]:
+    """Return what a mark's row says, by span name."""
+    forbidden = frozenset(content.forbidden)
+    return {span.name: (span.bytes_key, span.label, span.name in forbidden) for span in content.spans}
+
+
+def _insert_marks(rows: Sequence[tuple[int, int, str, str, int, int, int, bool]]) -> None:
+    # In parts that SQLite has parameters for.
+    for first in range(0, len(rows), 1_000):
+        part = rows[first : first + 1_000]
+        values = ", ".join(["(%s, %s, %s, %s, %s, %s, %s, %s)"] * len(part))
+        with connection.cursor() as cursor:
+            cursor.execute(_INSERT_MARKS + values, [value for row in part for value in row])
+
+
+def _replace_sets(work_pk: int, revision: int, before: Sequence[Sequence[str]], after: Sequence[Sequence[str]]) -> None:
+    positions = [
+        index
+        for index in range(max(len(before), len(after)))
+        if list(before[index : index + 1]) != list(after[index : index + 1])
+    ]
+    rows = SupportSetRevision.objects.filter(work_id=work_pk, retired_revision=None, position__in=positions)
+    rows.update(retired_revision=revision)
+    SupportSetRevision.objects.bulk_create(
+        SupportSetRevision(work_id=work_pk, position=index, members=list(after[index]), created_revision=revision)
+        for index in positions
+        if index < len(after)
     )
-
-
-def replace_members(work: Pass, row: SupportSetRevision, members: list[str]) -> None:
-    """Retire a set row and make its successor at the pass's current revision."""
-    work.support_sets.filter(pk=row.pk).update(retired_revision=work.revision)
-    SupportSetRevision.objects.create(work=work, position=row.position, members=members, created_revision=work.revision)
 
 
 def refuse_stale(person: Person, work: Pass, expected_revision: int, mine: PassContent) -> StaleRevision:
@@ -135,38 +183,24 @@ def refuse_stale(person: Person, work: Pass, expected_revision: int, mine: PassC
 
 def readable_version(actor: Actor, study: Study, sha256: str) -> ReadVersion:
     """Return a version of the study that the actor may read; BadInput for any other, whether it exists or not."""
-    return _read(actor, study, sha256, 0, 0)[0]
+    rows = SourceVersion.objects.filter(source__study=study, sha256=sha256).order_by("pk")
+    row = rows.values_list("pk", "byte_length", "access_labels", "access_ranges").first()
+    return version_for(actor, sha256, row)
 
 
-def checked_span(actor: Actor, study: Study, span: MarkedSpan, quote: str | None) -> tuple[ReadVersion, str]:
-    """Return the version a span is of and the text it marks, re-sliced from the stored bytes, in one query.
+def version_for(
+    actor: Actor, sha256: str, row: tuple[int, int, list[str], list[tuple[int, int, list[str]]]] | None
+) -> ReadVersion:
+    """Return the version whose (key, length, labels, labelled ranges) are `row`, as the actor may read it.
 
-    Raises BadInput or SpanError as `readable_version` and `check_bytes` do.
+    Raises BadInput where there is none or all of it is hidden from them, in the same words.
     """
-    # One byte more than the span shows whether its end lies between characters. No source is longer than `_BEYOND`.
-    start = min(span.start, _BEYOND)
-    version, window = _read(actor, study, span.version, start, max(0, min(span.end, _BEYOND) - start + 1))
-    refuse_hidden(version, span)
-    text = _fitting(version, span, window)
-    if text is None or (quote is not None and as_quote(quote) != text):
-        _refuse(version, span, quote)
-    return version, (text or b"").decode()
-
-
-def _read(actor: Actor, study: Study, sha256: str, start: int, length: int) -> tuple[ReadVersion, bytes]:
-    row = (
-        SourceVersion.objects.filter(source__study=study, sha256=sha256)
-        .annotate(window=Substr("content", start + 1, length, output_field=BinaryField()))
-        .values_list("pk", "byte_length", "access_labels", "access_ranges", "window")
-        .order_by("pk")
-        .first()
-    )
     if row is not None:
-        pk, size, labels, ranges, window = row
+        pk, size, labels, ranges = row
         restricted = [LabelledRange(first, last, frozenset(held)) for first, last, held in ranges]
         hidden = hidden_ranges(labels, restricted, actor.clearance, size)
         if hidden != (ByteSpan(0, size),):
-            return ReadVersion(pk, sha256, size, hidden), bytes(window)
+            return ReadVersion(pk, sha256, size, hidden)
     raise BadInput(
         f"version {sha256[:12]}…",
         "no source version of this study that you may read has this digest",
@@ -179,13 +213,28 @@ def check_bytes(version: ReadVersion, span: MarkedSpan, quote: str | bytes | Non
 
     Reads only the bytes concerned, so that one mark in a 1 MB source costs no more than in a small one.
     """
-    refuse_hidden(version, span)
+    wanted = Substr("content", *window_of(span), output_field=BinaryField())
+    sliced(version, span, bytes(SourceVersion.objects.filter(pk=version.pk).values_list(wanted, flat=True)[0]), quote)
+
+
+def window_of(span: MarkedSpan) -> tuple[int, int]:
+    """Return which bytes `sliced` wants to see: the position of the first, counted from 1, and how many."""
+    # One byte more than the span shows whether its end lies between characters. No source is longer than `_BEYOND`.
     start = min(span.start, _BEYOND)
-    wanted = Substr("content", start + 1, max(0, min(span.end, _BEYOND) - start + 1), output_field=BinaryField())
-    window = bytes(SourceVersion.objects.filter(pk=version.pk).values_list(wanted, flat=True)[0])
+    return start + 1, max(0, min(span.end, _BEYOND) - start + 1)
+
+
+def sliced(version: ReadVersion, span: MarkedSpan, window: bytes, quote: str | bytes | None) -> str:
+    """Return the text that a span marks, out of the stored bytes of `window_of(span)`.
+
+    Raises SpanError where it touches bytes kept from the reader, does not lie between characters of the text, or
+    differs from the quote.
+    """
+    refuse_hidden(version, span)
     text = _fitting(version, span, window)
     if text is None or (quote is not None and as_quote(quote) != text):
         _refuse(version, span, quote)
+    return (text or b"").decode()
 
 
 def refuse_hidden(version: ReadVersion, span: MarkedSpan) -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from annotate.domain.content import AnswerContract, MarkedSpan, PassContent
-from annotate.domain.pass_edits import AddSpan, RemoveSpan, SetMembers
+from annotate.domain.pass_edits import AddSpan, Edit, RemoveSpan, SetMembers
 from annotate.domain.vocabulary import DependencyType, Role, SpanLabel
 from annotate.models import Assignment, Pass, Person, Question, SourceVersion, Study, Submission
 from annotate.selectors.passes import content_of
 from annotate.services.edit_pass import edit_pass
+from annotate.services.own_task import own_task
 from annotate.services.save_pass import save_pass
 from annotate.services.submit_pass import submit_pass
 from tests.factories import (
@@ -71,6 +73,12 @@ class Desk:
         self.submit(self.second, two)
 
 
+def edit(person: Person, assignment: Assignment, revision: int, batch: Sequence[Edit], **more: Any) -> Pass:
+    """Edit as the API does: find the task, then apply the batch; returns the pass as it stands then."""
+    edit_pass(own_task(person, assignment.pk, "pass.edit"), revision, batch, **more)
+    return Pass.objects.get(assignment=assignment)
+
+
 def add_mark(
     person: Person,
     assignment: Assignment,
@@ -80,15 +88,15 @@ def add_mark(
     quote: str | None = None,
     forbidden: bool = False,
 ) -> Pass:
-    return edit_pass(person, assignment, revision, [AddSpan(span, forbidden, (), quote)]).work
+    return edit(person, assignment, revision, [AddSpan(span, forbidden, (), quote)])
 
 
 def remove_mark(person: Person, assignment: Assignment, revision: int, name: str) -> Pass:
-    return edit_pass(person, assignment, revision, [RemoveSpan(name)]).work
+    return edit(person, assignment, revision, [RemoveSpan(name)])
 
 
 def set_members(person: Person, assignment: Assignment, revision: int, position: int, members: list[str]) -> Pass:
-    return edit_pass(person, assignment, revision, [SetMembers(position, tuple(members))]).work
+    return edit(person, assignment, revision, [SetMembers(position, tuple(members))])
 
 
 def make_desk(content: str | bytes = TEXT, *, study: Study | None = None, **question: Any) -> Desk:

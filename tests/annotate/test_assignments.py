@@ -19,7 +19,6 @@ from annotate.records_pauses import pause_findings
 from annotate.selectors.passes import assignments_of, content_of, open_assignments_of
 from annotate.selectors.progress import by_person, by_segment, progress_of
 from annotate.services.count_time import count_time
-from annotate.services.edit_pass import edit_pass
 from annotate.services.pause_task import MAX_REASON, pause_tasks, resume_tasks
 from annotate.services.publish_guideline import publish_guideline
 from annotate.services.reassign import reassign
@@ -28,7 +27,7 @@ from annotate.services.save_pass import save_pass
 from annotate.services.submit_pass import submit_pass
 from ledger.models import Record
 from ledger.services import verify
-from tests.annotate.passes import Desk, make_desk
+from tests.annotate.passes import Desk, edit, make_desk
 from tests.factories import make_assignment, make_member, make_question, make_study
 
 pytestmark = pytest.mark.django_db
@@ -88,7 +87,7 @@ def test_a_paused_task_takes_no_work_until_it_goes_on() -> None:
     assert not open_assignments_of(desk.one).exists()
     for write in (
         lambda: save_pass(desk.one, desk.first, 1, PassContent()),
-        lambda: edit_pass(desk.one, desk.first, 1, [ContractFields({"answer": "x"})]),
+        lambda: edit(desk.one, desk.first, 1, [ContractFields({"answer": "x"})]),
         lambda: submit_pass(desk.one, desk.first, 1, "a" * 12),
         lambda: count_time(desk.one, desk.first, 5),
     ):
@@ -203,7 +202,7 @@ def test_questions_are_assigned_by_rule_by_hand_and_evenly() -> None:
 
 def test_progress_counts_time_by_person_and_by_segment() -> None:
     desk = make_desk(segment="number-and-scope")
-    edit_pass(desk.one, desk.first, 0, [ContractFields({"answer": "x"})], seconds=100)
+    edit(desk.one, desk.first, 0, [ContractFields({"answer": "x"})], seconds=100)
     assert count_time(desk.one, desk.first, 20) == 120
     assert count_time(desk.one, desk.first, 10**9) == 120 + 3600
     mine = progress_of(desk.one)

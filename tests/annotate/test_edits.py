@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from annotate.domain.content import PassContent
+from annotate.domain.content import MarkedSpan, PassContent
 from annotate.domain.content_codec import normalised
 from annotate.domain.errors import BadInput
 from annotate.domain.pass_edits import (
@@ -29,8 +31,10 @@ from annotate.domain.pass_edits import (
 from annotate.domain.vocabulary import SpanLabel
 from annotate.models import Pass
 from annotate.selectors.passes import content_of, pass_content
-from annotate.services.edit_pass import edit_pass
-from tests.annotate.passes import Desk, make_desk
+from annotate.services.pass_writing import MAX_SPANS
+from annotate.services.save_pass import save_pass
+from tests.annotate.passes import Desk, edit, make_desk
+from tests.factories import TEXT
 
 pytestmark = pytest.mark.django_db
 
@@ -69,9 +73,9 @@ def test_edits_on_rows_and_on_values_agree_and_keep_every_revision(data: st.Data
             after = applied(history[-1], batch)
         except BadInput:
             with pytest.raises(BadInput):
-                edit_pass(desk.one, desk.first, len(history) - 1, batch)
+                edit(desk.one, desk.first, len(history) - 1, batch)
             continue
-        edit_pass(desk.one, desk.first, len(history) - 1, batch)
+        edit(desk.one, desk.first, len(history) - 1, batch)
         history.append(after)
     work = Pass.objects.filter(assignment=desk.first).first()
     for revision, content in enumerate(history):
@@ -127,6 +131,84 @@ def test_the_same_key_again_is_one_write_and_another_one_is_stale() -> None:
     assert [span["name"] for span in stale.json()["mine"]["spans"]] == ["other"]
     assert [span["name"] for span in stale.json()["theirs"]["spans"]] == ["rule"]
     assert desk.first.work.refused_saves.count() == 1
+
+
+def test_a_save_takes_six_statements_however_many_spans_it_makes_and_the_pass_has() -> None:
+    desk = make_desk()
+    client = Client()
+    client.force_login(desk.one)
+    revision = 0
+
+    def statements(*names: str) -> list[str]:
+        nonlocal revision
+        batch = [{"op": "add-span", "span": span_object(desk, 0, 37, name), "quote": TEXT[:37]} for name in names]
+        with CaptureQueriesContext(connection) as captured:
+            answer = client.post(
+                reverse("api-task-edits", args=[desk.first.pk]),
+                json.dumps({"edits": batch, "seconds": 1}),
+                "application/json",
+                headers={"If-Match": f'"{revision}"', "Idempotency-Key": f"save-{revision:04}"},
+            )
+        assert answer.status_code == 200, answer.json()
+        revision += 1
+        return [query["sql"].strip() for query in captured if "SAVEPOINT" not in query["sql"]]
+
+    statements("first")  # makes the pass too
+    one = statements("second")
+    assert [sql.split()[0] for sql in one] == ["SELECT", "SELECT", "SELECT", "UPDATE", "WITH", "INSERT"]
+    assert len(statements("a", "b", "c")) == len(one)
+    statements(*(f"s{number}" for number in range(200)))
+    assert len(statements("last")) == len(one)
+    assert max(map(len, statements("very-last"))) < 2_000
+
+
+@pytest.mark.parametrize(
+    ("batch", "what"),
+    [
+        (lambda desk: [AddSpan(desk.span("rule", 0, 3))], "taken"),
+        (lambda desk: [AddSpan(desk.span("a", 0, 3)), AddSpan(desk.span("a", 4, 5))], "taken"),
+        (lambda desk: [ChangeSpan("rule", desk.span("qualifier", 0, 3))], "taken"),
+        (lambda desk: [ChangeSpan("nobody", desk.span("nobody", 0, 3))], "no span of this name"),
+        (lambda desk: [RemoveSpan("nobody")], "no span of this name"),
+        (lambda desk: [RemoveSpan("rule"), RemoveSpan("rule")], "no span of this name"),
+        (lambda desk: [AddSpan(desk.span("a", 0, 3), sets=(2,))], "has 1 sets"),
+        (lambda desk: [SetMembers(2, ("rule",))], "has 1 sets"),
+        (lambda desk: [SetMembers(0, ("rule", "rule"))], "twice"),
+        (lambda desk: [SetMembers(0, ("nobody",))], "no span called"),
+        (lambda desk: [AllSets((("rule",), ("nobody",)))], "no span called"),
+        (lambda desk: [RemoveSpan("rule"), AllSets((("rule",),))], "no span called"),
+        (lambda desk: [AllSets((("rule",),) * 201)], "At most 200"),
+        (lambda desk: [AddSpan(desk.span("a", 0, 10_000))], "bytes"),
+        (lambda desk: [AddSpan(desk.span("a", 0, 3), quote="abc")], "the quote sent is"),
+        (lambda desk: [ChangeSpan("rule", desk.span("rule", 0, 3), quote="abc")], "the quote sent is"),
+        (lambda desk: [AddSpan(MarkedSpan("0" * 64, 0, 3, "a"))], "no source version"),
+    ],
+)
+def test_each_check_of_an_edit_fires_and_nothing_is_written(batch: Any, what: str) -> None:
+    desk = make_desk()
+    save_pass(desk.one, desk.first, 0, desk.content())
+    with pytest.raises(BadInput) as raised:
+        # Another edit stands before the refused one: it is taken back with it.
+        edit(desk.one, desk.first, 1, [ContractFields({"notes": "n"}), *batch(desk)])
+    assert what in " ".join(str(part) for part in raised.value.as_dict().values())
+    assert content_of(desk.first) == (1, desk.content())
+
+
+def test_a_pass_takes_no_more_spans_than_are_kept() -> None:
+    desk = make_desk()
+    spans = tuple(desk.span(f"s{number}", 0, 3) for number in range(MAX_SPANS - 1))
+    save_pass(desk.one, desk.first, 0, PassContent(spans=spans))
+    with pytest.raises(BadInput, match="Take some back"):
+        edit(desk.one, desk.first, 1, [AddSpan(desk.span("a", 0, 3)), AddSpan(desk.span("b", 0, 3))])
+    edit(desk.one, desk.first, 1, [AddSpan(desk.span("a", 0, 3))])
+    edit(
+        desk.one,
+        desk.first,
+        2,
+        [ChangeSpan("a", desk.span("b", 0, 3)), RemoveSpan("s0"), AddSpan(desk.span("c", 0, 3))],
+    )
+    with pytest.raises(BadInput, match="Take some back"):
+        edit(desk.one, desk.first, 3, [AddSpan(desk.span("d", 0, 3))])
 
 
 def test_a_batch_is_all_or_nothing() -> None:

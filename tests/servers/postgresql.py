@@ -104,6 +104,13 @@ class PostgresqlServer:
         """Return the address of the maintenance database."""
         return f"postgres://postgres@127.0.0.1:{self.port}/postgres"
 
+    @property
+    def pid(self) -> int:
+        """Return the postmaster's process id; the server's other processes are its children."""
+        if self._process is None:
+            raise RuntimeError("the server is not running")
+        return self._process.pid
+
     def stop(self) -> None:
         """Stop at once and remove every file; calling it twice is harmless."""
         if self._process is not None and self._process.poll() is None:
