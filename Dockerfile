@@ -19,4 +19,4 @@ COPY . .
 RUN CUTLINE_VAR=/tmp/build python manage.py collectstatic --noinput && rm -r /tmp/build
 USER 10001
 EXPOSE 8000
-CMD ["gunicorn", "config.wsgi", "--workers", "2", "--threads", "8"]
+CMD ["gunicorn", "--config", "python:config.web_server", "config.wsgi"]
