@@ -4,7 +4,7 @@ One place for the image, docker-compose.yml and bench/workspace.py, so that what
 command line overrides each of them. Figures: bench/README.md.
 """
 
-#: Processes: one per core. Python runs one thread at a time in each, so more threads than these add waiting, not speed.
+#: Processes: one per core of a small machine; Python computes on one thread at a time in each.
 workers = 2
 #: Requests at once in a process; while one waits for the database another computes.
 threads = 4
