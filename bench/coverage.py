@@ -2,6 +2,7 @@
 
     python bench/coverage.py --json coverage.json            # a few minutes on two cores
     python bench/coverage.py --quick --json coverage.json    # seconds; too few samples to judge by
+    python bench/coverage.py --part accepts --part gate --write    # some parts only, the other tables stay
 
 Five things are asked over 30 to 472 questions, 5 to 472 clusters, equal and unequal, rates near 1 and phases that move
 together: how often each interval of a mean difference holds the truth; how often a gate accepts at a true loss *equal
@@ -29,7 +30,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bench.coverage_model import Rates, Shape, cluster_sums, dip, draw, flat, wave
-from bench.coverage_table import bands, write_page
+from bench.coverage_table import NOUNS, bands, write_page
 from bench.coverage_worst import worst_differences
 from evaluation.domain.bounds import effective_clusters, proportion_bounds
 from evaluation.domain.estimation import Counted, Request, estimates
@@ -41,6 +42,12 @@ from evaluation.domain.statistics import each_phase, mean_of_phases
 
 SEED = 20261021
 REPLICATES = 599
+BLOCK = 100
+"""Samples that are judged together, from the same replicates."""
+
+GATE_SAMPLES = 2000
+"""Samples of each scenario in which a gate's false accepts are counted."""
+
 MEAN_SHAPES = (
     (30, 6, False),
     (30, 10, True),
@@ -138,6 +145,24 @@ def measure_means(job: tuple[Shape, Rates, int]) -> tuple[str, Figures]:
     return name, found
 
 
+def measure_accepts(job: tuple[Shape, Rates, int]) -> tuple[str, Figures]:
+    """As `measure_means`, for the default method alone, with samples enough for the rates of a gate's errors."""
+    shape, rates, samples = job
+    name = name_of(shape, rates)
+    rng = np.random.default_rng(seed_of(name))
+    counts = np.zeros(3, dtype=int)
+    for start in range(0, samples, BLOCK):
+        requests = requests_of(shape, draw(shape, rates, min(BLOCK, samples - start), rng), mean_of_phases)
+        # Samples of a block share their replicates; another seed for each block keeps their chance from adding up.
+        rule = UncertaintyRule(replicates=REPLICATES, seed=1 + start // BLOCK, minimum_clusters=2)
+        low, high = bounds_of(requests, rule)
+        lower, upper = bounds_of(requests, replace(rule, sidedness=Sidedness.TWO_SIDED))
+        inside = (lower <= rates.mean + 1e-9) & (rates.mean - 1e-9 <= upper)
+        counts += [int(inside.sum()), int((low >= rates.mean - 1e-9).sum()), int((high < rates.mean - 1e-9).sum())]
+    shares = dict(zip(("coverage", "false accept", "false reject"), counts / samples, strict=True))
+    return name, {"samples": samples} | {key: float(value) for key, value in shares.items()}
+
+
 def measure_worst(job: tuple[str, Shape, Rates, int]) -> tuple[str, Figures]:
     """Bias, coverage (95 % two-sided) and width of each estimator of the worst-phase difference."""
     name, shape, rates, samples = job
@@ -161,14 +186,18 @@ def measure_worst(job: tuple[str, Shape, Rates, int]) -> tuple[str, Figures]:
 def measure_gate(job: tuple[str, Shape, Rates, int]) -> tuple[str, Figures]:
     """The worst-phase gate (intersection–union) at tolerance 0.1: how often it accepts, how often it rejects."""
     name, shape, rates, samples = job
-    outcomes = draw(shape, rates, samples, np.random.default_rng(seed_of(name)))
-    requests = requests_of(shape, outcomes, each_phase)
-    rule = UncertaintyRule(replicates=REPLICATES, seed=1, minimum_clusters=2)
-    lower, _ = bounds_of(requests, rule)
-    _, upper = bounds_of(requests, replace(rule, comparisons=shape.phases))
-    accepted = (lower >= -0.1 - 1e-9).all(axis=1)
-    rejected = (upper < -0.1 - 1e-9).any(axis=1)
-    return name, {"accepts": float(accepted.mean()), "rejects": float((rejected & ~accepted).mean())}
+    rng = np.random.default_rng(seed_of(name))
+    accepts = rejects = 0
+    for start in range(0, samples, BLOCK):
+        requests = requests_of(shape, draw(shape, rates, min(BLOCK, samples - start), rng), each_phase)
+        rule = UncertaintyRule(replicates=REPLICATES, seed=1 + start // BLOCK, minimum_clusters=2)
+        lower, _ = bounds_of(requests, rule)
+        _, upper = bounds_of(requests, replace(rule, comparisons=shape.phases))
+        accepted = (lower >= -0.1 - 1e-9).all(axis=1)
+        rejected = (upper < -0.1 - 1e-9).any(axis=1)
+        accepts += int(accepted.sum())
+        rejects += int((rejected & ~accepted).sum())
+    return name, {"samples": samples, "accepts": accepts / samples, "rejects": rejects / samples}
 
 
 def gate_scenarios() -> list[tuple[str, Shape, Rates]]:
@@ -262,15 +291,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Measure what intervals, gates and nulls hold of what they promise.")
     parser.add_argument("--json", type=Path, help="write the figures here")
     parser.add_argument("--quick", action="store_true", help="few samples of a few scenarios: does it run?")
+    parser.add_argument("--part", action="append", help="means, accepts, worst, gate, null, shares or power (all)")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes (default: all cores)")
     parser.add_argument("--write", action="store_true", help="renew the tables in bench/coverage.md")
     options = parser.parse_args(arguments)
-    many, some = (40, 25) if options.quick else (400, 300)
+    many, some, most = (40, 25, 25) if options.quick else (400, 300, GATE_SAMPLES)
     step = 12 if options.quick else 1
     parts: dict[str, tuple[Callable[..., tuple[str, Figures]], list[tuple[object, ...]]]] = {
         "means": (measure_means, [(*one, many) for one in mean_scenarios()[::step]]),
+        "accepts": (measure_accepts, [(*one, most) for one in mean_scenarios()[::step]]),
         "worst": (measure_worst, [(*one, some) for one in worst_scenarios()[::step]]),
-        "gate": (measure_gate, [(*one, some) for one in gate_scenarios()]),
+        "gate": (measure_gate, [(*one, most) for one in gate_scenarios()]),
         "null": (measure_null, [(*one, some) for one in null_scenarios()]),
         "shares": (
             measure_shares,
@@ -286,29 +317,38 @@ def main(arguments: list[str] | None = None) -> int:
             [(Shape(questions, clusters, within=0.3), some) for questions, clusters in POWER_SIZES],
         ),
     }
+    wanted = options.part or list(parts)
+    if unknown := sorted(set(wanted) - set(parts)):
+        parser.error(f"--part: no part is named {', '.join(unknown)}; there are {', '.join(parts)}")
     began = time.perf_counter()
     results: dict[str, dict[str, Figures]] = {}
     with ProcessPoolExecutor(options.workers) as pool:
         for part, (function, jobs) in parts.items():
+            if part not in wanted:
+                continue
             results[part] = {}
             for name, figures in pool.map(function, jobs):
                 results[part][name] = figures
                 shown = ", ".join(f"{key} {value:.3f}" for key, value in figures.items())
                 print(f"{part:6} {name}: {shown}", flush=True)
+    for name, row in results.get("accepts", {}).items():
+        # More samples say more about the default method than the comparison with the others does.
+        if name in results.get("means", {}):
+            results["means"][name] |= {f"studentised {noun}": row[noun] for noun in NOUNS}
     figures = {
         f"{part} / {name} / {key}": round(float(value), 4)
         for part, scenarios in results.items()
         for name, row in scenarios.items()
         for key, value in row.items()
     }
-    figures |= {f"band / {key}": round(value, 4) for key, value in bands(results["means"]).items()}
+    figures |= {f"band / {key}": round(value, 4) for key, value in bands(results.get("means", {})).items()}
     figures["seconds"] = round(time.perf_counter() - began, 1)
     if options.json:
         packages = {name: version(name) for name in ("numpy", "scipy")}
         machine = {"processor": platform.machine(), "cores": os.cpu_count(), "python": platform.python_version()}
         options.json.write_text(json.dumps({"figures": figures, "versions": packages, "machine": machine}, indent=1))
     if options.write:
-        write_page(PAGE, results, many, some)
+        write_page(PAGE, results)
     return 0
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
+
+from evaluation.domain.bounds import proportion_bounds
 
 BANDS = ((5, 9), (10, 19), (20, 49), (50, 99), (100, 10**9))
 """Numbers of clusters that are read together."""
@@ -12,7 +15,9 @@ METHODS = ("studentised", "percentile", "basic", "bca")
 
 NOUNS = ("coverage", "false accept", "false reject")
 
-type Results = dict[str, dict[str, dict[str, float]]]
+type Rows = dict[str, dict[str, float]]
+
+type Results = dict[str, Rows]
 
 
 def band_name(band: tuple[int, int]) -> str:
@@ -33,23 +38,24 @@ def bands(means: dict[str, dict[str, float]]) -> dict[str, float]:
     return found
 
 
-def write_page(page: Path, results: Results, many: int, some: int) -> None:
-    """Replace what stands between the page's marks by new tables."""
+def write_page(page: Path, results: Results) -> None:
+    """Replace what stands between the page's marks by new tables of the parts that were measured."""
     text = page.read_text(encoding="utf-8")
-    for mark, table in (
-        ("bands", _bands(results["means"])),
-        ("worst", _worst(results["worst"])),
-        ("gate", _plain(results["gate"], "scenario")),
-        ("null", _plain(results["null"], "scenario")),
-        ("shares", _plain(results["shares"], "scenario")),
-        ("power", _plain(results["power"], "scenario")),
-    ):
+    tables: tuple[tuple[str, str, Callable[[Rows], str]], ...] = (
+        ("bands", "means", _bands),
+        ("accepts", "accepts", _rates),
+        ("worst", "worst", _worst),
+        ("gate", "gate", _rates),
+        ("null", "null", _plain),
+        ("shares", "shares", _plain),
+        ("power", "power", _plain),
+    )
+    for mark, part, table in tables:
+        if part not in results:
+            continue
         begin, end = f"<!-- {mark} -->", f"<!-- end {mark} -->"
         before, rest = text.split(begin)
-        text = before + begin + "\n" + table + end + rest.split(end)[1]
-    text = re.sub(
-        r"\d+ samples of each shape, \d+ of the others", f"{many} samples of each shape, {some} of the others", text
-    )
+        text = before + begin + "\n" + table(results[part]) + end + rest.split(end)[1]
     page.write_text(text, encoding="utf-8")
 
 
@@ -88,8 +94,20 @@ def _worst(worst: dict[str, dict[str, float]]) -> str:
     return "".join(lines)
 
 
-def _plain(rows: dict[str, dict[str, float]], head: str) -> str:
+def _plain(rows: Rows) -> str:
     keys = list(next(iter(rows.values())))
-    lines = [_row([head, *keys]), _row(["---"] * (len(keys) + 1))]
+    lines = [_row(["scenario", *keys]), _row(["---"] * (len(keys) + 1))]
     lines += [_row([name, *(f"{row[key]:.3f}" for key in keys)]) for name, row in rows.items()]
+    return "".join(lines)
+
+
+def _rates(rows: Rows) -> str:
+    """Set each rate with its exact binomial 95 % interval over the samples."""
+    keys = [key for key in next(iter(rows.values())) if key != "samples"]
+    lines = [_row(["scenario", *keys]), _row(["---"] * (len(keys) + 1))]
+    for name, row in rows.items():
+        samples = row["samples"]
+        found = [proportion_bounds(round(row[key] * samples), samples, 0.025) for key in keys]
+        shown = [f"{one.events / samples:.3f} ({one.lower:.3f}–{one.upper:.3f})" for one in found]
+        lines.append(_row([name, *shown]))
     return "".join(lines)

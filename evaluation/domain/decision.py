@@ -15,6 +15,9 @@ from evaluation.domain.gates import GateOutcome, GateReading
 from evaluation.domain.outcomes import Status
 from evaluation.domain.plan import Plan
 
+UNDEFINED = "undefined"
+"""What a veto observed where there was nothing to observe; it stands in no way, and nothing is accepted either."""
+
 
 class Disposition(StrEnum):
     """What the plan's rule says about the candidate."""
@@ -77,7 +80,8 @@ def read_vetoes(plan: Plan, evidence: VetoEvidence) -> tuple[VetoReading, ...]:
 def decide(plan: Plan, readings: Sequence[GateReading], vetoes: Sequence[VetoReading], post_hoc: bool) -> Decision:
     """Apply the plan's rule: any veto or rejecting gate rejects; all gates accepting accepts; else collect more.
 
-    A plan without gates, a gate that was not read, and a post-hoc plan cannot accept. Raises ValueError for a reading
+    A plan without gates, a gate that was not read, a limit of which nothing was observed, and a post-hoc plan cannot
+    accept. Raises ValueError for a reading
     given twice.
     """
     names = [reading.gate for reading in readings]
@@ -92,6 +96,7 @@ def decide(plan: Plan, readings: Sequence[GateReading], vetoes: Sequence[VetoRea
         for reading in readings
         if reading.reading in {GateOutcome.COLLECT_MORE, GateOutcome.BLOCKED}
     ]
+    waiting += [f"Veto {veto.veto}: {veto.reason}" for veto in vetoes if veto.observed == UNDEFINED]
     waiting += [f"Gate {gate.name} was not read." for gate in plan.gates if gate.name not in names]
     if not plan.gates:
         waiting.append("The plan sets no gate, so nothing can be accepted.")
@@ -197,7 +202,7 @@ def _attribution(limit: str, evidence: VetoEvidence) -> VetoReading:
     found = evidence.attribution
     if found.status is not Status.VALUE or found.value is None:
         reason = f"The share is undefined: {found.reason}."
-        return VetoReading("unresolved-attribution", limit, "undefined", "", False, reason)
+        return VetoReading("unresolved-attribution", limit, UNDEFINED, "", False, reason)
     share = 1 - found.value
     shown = f"{Decimal(share.numerator) / Decimal(share.denominator):.6f}"
     above = share > Fraction(limit)

@@ -88,8 +88,9 @@ def read_gate(plan: Plan, gate: Gate, evidence: PairedEvidence | None, rule: Unc
         outcome, reason = _read_share(plan, gate, estimate)
         return GateReading(gate.name, text, numbers, outcome, reason, behind)
     if gate.kind is not GateKind.SUPPORT_LOSS:
-        # A failed run counts no error, so a crash could pass for care: error gates read completed runs only.
-        baseline, candidate = baseline.without_failures(), candidate.without_failures()
+        # A failed run counts no error, so a crash could pass for care: error gates read what both arms completed.
+        failed = (baseline.failed > 0) | (candidate.failed > 0)
+        baseline, candidate = baseline.without(failed), candidate.without(failed)
     if gate.statistic is GateStatistic.WORST_PHASE:
         return _read_worst(plan, gate, text, numbers, (baseline, candidate), rule, behind)
     estimate = _gain(gate, paired_mean(baseline, candidate, rule))

@@ -57,16 +57,18 @@ class Sample:
 def judged(sample: Sample, sampled: Resampled | None, k: int, rule: UncertaintyRule, signature: Signature) -> Estimate:
     """Return the estimate of value `k`; `sampled` is None where too few clusters were there to be drawn again."""
     point = None if np.isnan(sample.point) else six(sample.point)
-    size = len(sample.per_cluster)
+    # A phase or an arm may count fewer questions than the others read with it.
+    size = int((~np.isnan(sample.per_cluster)).sum())
+    signature = replace(signature, clusters=size, questions=int((~np.isnan(sample.per_question)).sum()))
     if point is None or not sample.trials:
         return Estimate(None, None, None, Status.UNDEFINED, "nothing was counted in one of the arms", signature)
     if sample.additive and (sample.equal or (sampled is not None and sampled.spread[k] < 1e-12)):
         return exact(sample, point, rule, signature)
-    if sampled is None:
-        return Estimate(point, None, None, Status.UNDEFINED, too_few(size, rule), signature)
-    if sampled.undefined[k]:
+    if sampled is not None and sampled.undefined[k]:
         reason = f"in {sampled.undefined[k]} of {rule.replicates} replicates nothing was counted in one of the arms"
         return Estimate(point, None, None, Status.UNDEFINED, reason, signature)
+    if sampled is None or size < max(2, rule.minimum_clusters):
+        return Estimate(point, None, None, Status.UNDEFINED, too_few(size, rule), signature)
     lower, upper = float(sampled.lower[k]), float(sampled.upper[k])
     if np.isnan(lower) or np.isnan(upper) or sampled.spread[k] < 1e-12:
         reason = f"the {rule.method} interval does not exist for this sample (its correction is undefined)"

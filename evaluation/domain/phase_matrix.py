@@ -79,7 +79,11 @@ class PhaseMatrix:
 
     def without_failures(self) -> PhaseMatrix:
         """Return the tallies with failed runs taken out of numerator and denominator."""
-        alive = np.where(self.failed > 0, 0, 1)
+        return self.without(self.failed > 0)
+
+    def without(self, places: NDArray[np.bool_]) -> PhaseMatrix:
+        """Return the tallies without those of `places`, (Q, P); what failed stays told."""
+        alive = np.where(places, 0, 1)
         return PhaseMatrix(
             self.metric,
             self.questions,

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evaluation.domain.bounds import effective_clusters
+from evaluation.domain.bounds import effective_clusters, equal_outcomes_bounds
 from evaluation.domain.estimation import Counted, Request, counted, estimates, ratio
 from evaluation.domain.judged import too_few
 from evaluation.domain.outcomes import Status
@@ -97,12 +97,20 @@ def _estimate(of: Counted, rule: UncertaintyRule) -> Estimate:
     own, other = parts[-1], parts[0] if arms > 1 else (np.zeros(1), np.zeros((1, kept)))
     trials = effective_clusters(np.bincount(codes).tolist())
     bounds = intersection_bounds(own, other, rule.alpha, trials)
+    still = [
+        _still(row[columns], shares[:, arm, columns], rule.alpha, trials)
+        for arm, (row, columns) in enumerate(zip(whole, known, strict=True))
+    ]
+    if any(still):
+        bounds = _widened(bounds, still[-1], still[0] if arms > 1 else None)
     low = -1.0 if arms > 1 else 0.0
     point, lower, upper = (six(min(max(value, low), 1.0)) for value in (bounds.point, bounds.lower, bounds.upper))
     note = (
         f"median-unbiased over {len(own[0])} phases, since the plug-in minimum ({plug_in:+.6f}) is biased; "
         "chosen by measured coverage"
     )
+    if any(still):
+        note += f"; joined with an exact bound on {trials:.3g} clusters, since all agree in a worst phase"
     return Estimate(point, lower, upper, Status.VALUE, "", replace(made, replicates=kept), note=note)
 
 
@@ -125,6 +133,28 @@ def intersection_bounds(
     upper = -_outer(theirs, mine, alpha, stretch)
     # The median correction may overtake a bound where few outcomes differ; a point never lies outside its interval.
     return Bounds(min(max(point, lower), upper), lower, upper)
+
+
+def _still(lowest: Numbers, shares: Numbers, alpha: float, trials: float) -> tuple[float, float] | None:
+    """Return how far the exact bounds reach below and above an arm's worst phase in which every cluster is alike.
+
+    No replicate moves such a phase, however few clusters there are. None where clusters differ in every worst phase.
+    """
+    worst = np.flatnonzero(lowest <= lowest.min() + 1e-12)
+    spread = np.nanmax(shares[:, worst], axis=0) - np.nanmin(shares[:, worst], axis=0)
+    if spread.min() > 1e-12:
+        return None
+    value = min(max(float(lowest.min()), 0.0), 1.0)
+    lower, upper = equal_outcomes_bounds(value, 0.0, 1.0, trials, alpha)
+    return value - lower, upper - value
+
+
+def _widened(bounds: Bounds, own: tuple[float, float] | None, other: tuple[float, float] | None) -> Bounds:
+    """Join exact bounds of still arms with resampled ones: squared distances add up (Zou and Donner 2008)."""
+    own, other = own or (0.0, 0.0), other or (0.0, 0.0)
+    below = float(np.hypot.reduce([bounds.point - bounds.lower, own[0], other[1]]))
+    above = float(np.hypot.reduce([bounds.upper - bounds.point, own[1], other[0]]))
+    return Bounds(bounds.point, bounds.point - below, bounds.point + above)
 
 
 def _outer(mine: tuple[Numbers, Numbers], theirs: tuple[Numbers, Numbers], alpha: float, stretch: float) -> float:

@@ -29,7 +29,19 @@ from evaluation.views.wording import words
 
 HEADER = (
     *("baseline", "candidate", "view", "sample", "segment", "metric", "difference", "lower", "upper", "status"),
-    *("reason", "questions", "clusters", "method", "confidence", "sidedness", "replicates", "seed", "gained", "lost"),
+    *(
+        "reason",
+        "questions",
+        "clusters",
+        "method",
+        "confidence",
+        "sidedness",
+        "replicates",
+        "seed",
+        "comparisons",
+        "gained",
+        "lost",
+    ),
 )
 QUESTION_HEADER = (
     *("question", "text", "segment", "sample", "view", "language", "sources", "restricted sources", "formats"),
@@ -115,6 +127,7 @@ def _row(row: dict[str, Any]) -> list[object]:
         *(mean[name] for name in ("value", "lower", "upper", "status")),
         mean["reason"] or mean["note"],
         *(made[name] for name in ("questions", "clusters", "method", "confidence", "sidedness", "replicates", "seed")),
+        made["comparisons"],
         " ".join(whole["gained"]) if whole else None,
         " ".join(whole["lost"]) if whole else None,
     ]

@@ -148,3 +148,11 @@ def test_unresolved_attribution_above_its_limit_is_a_veto() -> None:
     assert covered["unresolved-attribution"].upper_bound == "0.312344"
     unlimited = replace(PLAN, vetoes=replace(PLAN.vetoes, unresolved_attribution=None))
     assert "unresolved-attribution" not in by_name(veto_evidence(arm(names), arm(names, **answers)), unlimited)
+
+
+def test_limit_of_which_nothing_was_observed_accepts_nothing() -> None:
+    silent = veto_evidence(arm({"q": True}), arm({"q": True}, answer_class=AnswerClass.ABSTAINED))
+    vetoes = read_vetoes(PLAN, silent)
+    found = decide(PLAN, readings(GateOutcome.ACCEPT, GateOutcome.ACCEPT), vetoes, False)
+    assert found.disposition is Disposition.COLLECT_MORE
+    assert any("unresolved-attribution" in reason and "no answer was asserted" in reason for reason in found.reasons)

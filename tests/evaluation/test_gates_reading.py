@@ -298,3 +298,24 @@ def test_arms_of_different_questions_or_phases_are_refused() -> None:
         paired_evidence(View.BUDGET, Sample.ENRICHED, arm, {"1/4": arm["1/4"]})
     empty: PairedEvidence = paired_evidence(View.BUDGET, Sample.REPRESENTATIVE, arm, arm)
     assert empty.segments == {}
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+@pytest.mark.parametrize("statistic", list(GateStatistic))
+@pytest.mark.parametrize("kind", [GateKind.SUPPORT_LOSS, GateKind.CONDITION_ERROR_INCREASE, GateKind.ATTRIBUTION])
+def test_segment_of_hardly_any_question_passes_no_gate(count: int, statistic: GateStatistic, kind: GateKind) -> None:
+    small = [question(f"s{row}", segment=Segment.DEFINITION_AND_REFERENT) for row in range(count)]
+    perfect = answering(lambda row: AnswerClass.CORRECT, citations_emitted=1, citations_cover_support=True)
+    one = gate(kind=kind, statistic=statistic, segment=Segment.DEFINITION_AND_REFERENT, minimum_questions=1)
+    assert read(one, [*MANY, *small], perfect, perfect).reading is GateOutcome.COLLECT_MORE
+
+
+def test_error_that_only_the_baseline_completed_is_no_gain_of_the_candidate() -> None:
+    careless = answering(lambda row: AnswerClass.CONDITION_ERROR if row % 2 else AnswerClass.CORRECT)
+
+    def crashing(asked: FrozenQuestion, row: int, phase: int) -> QuestionOutcome:
+        return replace(careless(asked, row, phase), failed="killed" if row % 4 == 1 else "")
+
+    one = gate(kind=GateKind.CONDITION_ERROR_INCREASE)
+    found = read(one, MANY, careless, crashing, maximum_failure_rate=DecimalText("1"))
+    assert (found.numbers["point"], found.numbers["questions"]) == ("0.000000", 150)

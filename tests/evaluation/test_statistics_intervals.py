@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import tracemalloc
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.stats import bootstrap
 
 from evaluation.domain.estimation import estimates
+from evaluation.domain.fragility import fragility
+from evaluation.domain.interaction import interaction
 from evaluation.domain.outcomes import Status
 from evaluation.domain.permutation import worst_phase_null
 from evaluation.domain.phase_matrix import arm_table
@@ -27,6 +32,7 @@ from evaluation.domain.statistics import (
     paired_phases,
     question_worst,
 )
+from evaluation.domain.worst_phase import paired_worst
 
 from .outcome_makers import matrix
 
@@ -268,3 +274,53 @@ def test_coverage_and_false_accepts_are_near_nominal_for_thirty_clusters() -> No
         accepted += paired_mean(*arms, replace(RULE, replicates=500)).lower >= -0.10
     assert covered / runs >= 0.88
     assert accepted / runs <= 0.11
+
+
+@settings(deadline=None, max_examples=15)
+@given(seed=st.integers(0, 99), method=st.sampled_from(IntervalMethod), order=st.randoms(use_true_random=False))
+def test_order_of_questions_changes_no_digit(seed: int, method: IntervalMethod, order: Any) -> None:
+    rule = replace(RULE, method=method, replicates=120)
+    clusters = [f"d{row % 13}" for row in range(40)]
+    arms = [matrix(coin(40, 3, 0.7, seed + arm), clusters) for arm in (0, 100)]
+    shuffled = list(range(40))
+    order.shuffle(shuffled)
+    moved = [
+        replace(
+            arm,
+            questions=tuple(arm.questions[row] for row in shuffled),
+            clusters=tuple(arm.clusters[row] for row in shuffled),
+            numerator=arm.numerator[shuffled],
+            denominator=arm.denominator[shuffled],
+            failed=arm.failed[shuffled],
+        )
+        for arm in arms
+    ]
+    assert paired_mean(*arms, rule) == paired_mean(*moved, rule)
+    assert paired_phases(*arms, rule) == paired_phases(*moved, rule)
+    assert question_worst(arms, rule) == question_worst(moved, rule)
+    assert paired_worst(*arms, rule) == paired_worst(*moved, rule)
+    assert worst_phase_null(arms[0], 50, 3) == worst_phase_null(moved[0], 50, 3)
+    assert interaction(*arms, rule, 50) == interaction(*moved, rule, 50)
+    assert fragility(arms[0], rule) == fragility(moved[0], rule)
+
+
+def test_swapped_arms_mirror_the_interval_of_a_symmetric_method() -> None:
+    arms = [matrix(coin(40, 3, 0.7, arm)) for arm in (0, 100)]
+    there, back = paired_mean(*arms, RULE), paired_mean(*arms[::-1], RULE)
+    assert (there.point, there.lower, there.upper) == (-back.point, -back.upper, -back.lower)
+
+
+def test_phase_that_counts_fewer_questions_signs_with_those_it_counts() -> None:
+    totals = [[1, 1]] * 3 + [[1, 0]] * 37
+    arm = matrix([[1, 1]] * 3 + [[row % 2, 0] for row in range(37)], totals=totals)
+    whole, small = (one.estimate for one in arm_phases(arm, RULE))
+    assert (whole.signature.questions, whole.signature.clusters) == (40, 40)
+    assert (small.signature.questions, small.signature.clusters) == (3, 3)
+    assert small.exact
+    assert small.lower == pytest.approx(0.05 ** (1 / 3), abs=1e-6)
+
+
+@pytest.mark.parametrize("outlier", [1, 2, 5])
+def test_bca_whose_jackknife_is_degenerate_has_a_width_or_a_reason(outlier: int) -> None:
+    found = arm_mean(matrix([[0]] * outlier + [[1]] * 39), replace(RULE, method=IntervalMethod.BCA))
+    assert found.reason if found.lower is None else found.upper - found.lower > 0.02

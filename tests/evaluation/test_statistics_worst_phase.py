@@ -97,3 +97,24 @@ def test_bounds_are_ordered_and_swap_sides_with_the_arms(mine: int, theirs: int,
     wider = intersection_bounds((own, draws[0]), (other, draws[1]), alpha / 2, 30)
     assert wider.lower <= found.lower
     assert found.upper <= wider.upper
+
+
+@pytest.mark.parametrize("dead", [0, 1])
+def test_worst_phase_in_which_every_cluster_agrees_has_no_zero_width(dead: int) -> None:
+    rows, others = np.array(coin(40, 4, 0.8, 1)), np.array(coin(40, 4, 0.8, 2))
+    rows[:, 2], others[:, dead] = 0, 0
+    alone = arm_worst(matrix(rows.tolist()), RULE)
+    assert (alone.point, alone.lower) == (0.0, 0.0)
+    assert alone.upper == pytest.approx(1 - 0.05 ** (1 / 40), abs=1e-6)  # 0 of 40 clusters
+    both = paired_worst(matrix(rows.tolist()), matrix(others.tolist()), RULE)
+    assert both.lower == pytest.approx(-(1 - 0.05 ** (1 / 40)), abs=1e-6)
+    assert both.upper == pytest.approx(1 - 0.05 ** (1 / 40), abs=1e-6)
+    assert "all agree in a worst phase" in both.note
+
+
+def test_baseline_without_a_miss_still_allows_some_in_the_difference_of_worst_phases() -> None:
+    kept, rows = matrix([[1] * 4] * 40), np.array(coin(40, 4, 0.9, 3))
+    found = paired_worst(kept, matrix(rows.tolist()), RULE)
+    alone = arm_worst(matrix(rows.tolist()), RULE)
+    assert found.upper > alone.upper - 1.0  # the baseline's own worst phase may be below what was seen
+    assert found.lower == pytest.approx(alone.lower - 1.0, abs=1e-6)
