@@ -10,7 +10,7 @@ class AnnotateConfig(AppConfig):
 
     def ready(self) -> None:
         """Protect what never changes, and tell the ledger how to check its records."""
-        from annotate import protection, verifiers, verifiers_passes
+        from annotate import protection, verifiers, verifiers_belonging, verifiers_passes
         from annotate.models import SourceVersion
         from ledger import triggers
 
@@ -18,3 +18,4 @@ class AnnotateConfig(AppConfig):
         protection.protect_passes()
         verifiers.register_all()
         verifiers_passes.register_all()
+        verifiers_belonging.register_all()

@@ -91,6 +91,20 @@ def source_payload(version: SourceVersion) -> dict[str, Any]:
     }
 
 
+def recorded_source(version: SourceVersion) -> dict[str, Any]:
+    """Return what a version's record says: `source_payload`, whose version it supersedes, and its row's author.
+
+    Needs what `source_payload` does, `supersedes.source` and `imported_by`.
+    """
+    older = version.supersedes
+    return {
+        **source_payload(version),
+        # Two documents can have the same bytes.
+        "supersedes_document": older.source.document_id if older else None,
+        **authored(version.imported_by, version.imported_at),
+    }
+
+
 def derived_payload(derived: dict[str, Any]) -> dict[str, Any] | None:
     """Return a derived version's lineage; its parent's bytes and interval map are named by digest."""
     if not derived:
@@ -177,7 +191,7 @@ def record_member(membership: Membership, by: By) -> Record:
 
 def record_source(version: SourceVersion) -> Record:
     """Append that a version was imported, by its row's author; the record carries the version's access labels."""
-    payload = {**source_payload(version), **authored(version.imported_by, version.imported_at)}
+    payload = recorded_source(version)
     return append(SOURCE_IMPORTED, payload, study_scope(version.source.study.slug), sorted(version.access_labels))
 
 

@@ -69,16 +69,22 @@ def submission_payload(submission: Submission) -> dict[str, Any]:
 
 
 def item_payload(item: AdjudicationItem) -> dict[str, Any]:
-    """Return which submissions stand as A and B, and every difference between them."""
+    """Return which submissions stand as A and B, by slot and digest, and every difference between them."""
     return {
         "study": item.question.study.slug,
         "question": item.question.key,
         "round": item.round,
         "a": item.submission_a.digest,
         "b": item.submission_b.digest,
+        # Two passes that agree in full have one digest.
+        "passes": [_submitted_as(item.submission_a), _submitted_as(item.submission_b)],
         "at": timestamp(item.created_at),
         "differences": [difference_payload(row) for row in item.disagreements.order_by("position")],
     }
+
+
+def _submitted_as(submission: Submission) -> dict[str, int]:
+    return {"slot": submission.work.assignment.slot, "ordinal": submission.ordinal}
 
 
 def difference_payload(row: Disagreement) -> dict[str, Any]:

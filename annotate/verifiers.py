@@ -49,6 +49,9 @@ def register_all() -> None:
     registry.register_table(Membership._meta.db_table, verify_memberships)
     registry.register_table(SourceVersion._meta.db_table, verify_sources_recorded)
     registry.register_table(Question._meta.db_table, verify_questions)
+    registry.register_table(Study._meta.db_table, verify_studies_recorded)
+    registry.register_table(Person._meta.db_table, verify_people_recorded)
+    registry.register_table(Guideline._meta.db_table, verify_guidelines_recorded)
     registry.register_table(Assignment._meta.db_table, verify_assignments)
 
 
@@ -83,7 +86,7 @@ def verify_source(record: Record) -> Iterator[Finding]:
     told = record.value
     where = f"source {told['document_id']} {told['version_label']} of {told['study']}"
     version = (
-        SourceVersion.objects.select_related("source__study", "supersedes", "imported_by")
+        SourceVersion.objects.select_related("source__study", "supersedes__source", "imported_by")
         .filter(
             source__study__slug=told["study"],
             source__document_id=told["document_id"],
@@ -94,8 +97,7 @@ def verify_source(record: Record) -> Iterator[Finding]:
     if version is None:
         yield from _compare(told, None, record.seq, where)
         return
-    made_by = records.authored(version.imported_by, version.imported_at)
-    yield from _compare(told, {**records.source_payload(version), **made_by}, record.seq, where)
+    yield from _compare(told, records.recorded_source(version), record.seq, where)
     content = bytes(version.content)
     digest = hashlib.sha256(content).hexdigest()
     if digest != told["sha256"]:
@@ -114,6 +116,22 @@ def verify_source(record: Record) -> Iterator[Finding]:
             yield Finding("source.lineage", record.seq, where, "its parent and recipe give other bytes.")
         elif [list(run) for run in made.runs] != version.derived["map"]:
             yield Finding("source.lineage", record.seq, where, "its interval map is not that of its recipe.")
+
+
+def verify_studies_recorded() -> Iterator[Finding]:
+    """Find studies nobody created."""
+    yield from _unrecorded("study", Study.objects.values_list("slug"), _latest(records.STUDY_CREATED, "study"))
+
+
+def verify_people_recorded() -> Iterator[Finding]:
+    """Find sign-ins nobody made."""
+    yield from _unrecorded("person", Person.objects.values_list("username"), _latest(records.PERSON_CREATED, "person"))
+
+
+def verify_guidelines_recorded() -> Iterator[Finding]:
+    """Find guidelines nobody published."""
+    told = _latest(records.GUIDELINE_PUBLISHED, "study", "number")
+    yield from _unrecorded("guideline", Guideline.objects.values_list("study__slug", "number"), told)
 
 
 def verify_result(record: Record) -> Iterator[Finding]:

@@ -53,6 +53,8 @@ def sweep_started_payload(sweep: Sweep) -> dict[str, Any]:
         arms[arm] = arms.get(arm, 0) + 1
     return {
         "plan": sweep.plan.digest,
+        # The same text may be locked twice, and only the later lock is post hoc.
+        "plan_locked_at": timestamp(sweep.plan.locked_at) if sweep.plan.locked_at else "",
         "fixture_set": sweep.plan.fixture_set.digest,
         "seed": str(sweep.seed),
         "block_size": sweep.block_size,

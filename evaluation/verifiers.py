@@ -7,11 +7,13 @@ A release is checked by computing its decision anew from the sealed results, not
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from annotate.models import Person
 from annotate.permissions import OPERATOR
+from annotate.verifiers_belonging import Belonging
 from evaluation import records
 from evaluation.bundle_verifier import verify_artefacts
 from evaluation.domain.plan_schema import PlanRefused
@@ -51,6 +53,8 @@ def register_all() -> None:
         registry.register_plain(kind, text_fields=_RESULT_TEXT.get(kind, ()))
     registry.register_bundle("artefacts", verify_artefacts)
     registry.register_table(Plan._meta.db_table, verify_locked_plans)
+    registry.register_table(Sweep._meta.db_table, verify_sweeps_recorded)
+    registry.register_table("belonging of evaluation", Belonging(Plan, "fixture_set__study", "study").strays)
     registry.register_table(Attempt._meta.db_table, verify_attempts_recorded)
     registry.register_table(Release._meta.db_table, verify_releases_recorded)
     registry.register_table(Cell._meta.db_table, verify_cells)
@@ -177,10 +181,10 @@ def verify_release(record: Record) -> Iterator[Finding]:
 
 def verify_locked_plans() -> Iterator[Finding]:
     """Find locked plans nobody recorded, and plans whose bytes are not those of their digest."""
-    told = {
+    told = Counter(
         (one.value["study"], one.value["fixture_set"], one.value["digest"], one.value["locked_at"])
         for one in Record.objects.filter(kind=records.PLAN_LOCKED).iterator()
-    }
+    )
     for plan in Plan.objects.select_related("study", "fixture_set", "written_by").iterator():
         where = f"plan {plan.name} of {plan.study.slug}"
         if digest(bytes(plan.canonical)) != plan.digest:
@@ -191,8 +195,18 @@ def verify_locked_plans() -> Iterator[Finding]:
         if not _says(plan):
             yield Finding("plan.text", None, where, "it is locked and its text does not say what was locked.")
         payload = records.plan_locked_payload(plan)
-        if (payload["study"], payload["fixture_set"], payload["digest"], payload["locked_at"]) not in told:
+        place = (payload["study"], payload["fixture_set"], payload["digest"], payload["locked_at"])
+        told[place] -= 1
+        if told[place] < 0:
             yield Finding("row.unrecorded", None, where, "it is locked and no record says so.")
+
+
+def verify_sweeps_recorded() -> Iterator[Finding]:
+    """Find sweeps nobody started."""
+    told = set(Record.objects.filter(kind=records.SWEEP_STARTED).values_list("scope", flat=True))
+    for sweep in Sweep.objects.only("pk"):
+        if sweep.scope not in told:
+            yield Finding("row.unrecorded", None, sweep.scope, "it stands there and no record says it was started.")
 
 
 def verify_attempts_recorded() -> Iterator[Finding]:

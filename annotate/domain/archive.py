@@ -10,6 +10,7 @@ import gzip
 import hashlib
 import io
 import tarfile
+import zlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -64,7 +65,7 @@ def unpack(data: bytes, where: str) -> dict[str, bytes]:
                     )
                 content = tar.extractfile(member)
                 files[member.name] = content.read() if content else b""
-    except (tarfile.TarError, OSError, EOFError, ValueError) as error:
+    except (tarfile.TarError, OSError, EOFError, ValueError, zlib.error) as error:
         raise BadInput(
             where, f"it is no gzipped tar archive: {error}", "Export it again with export_archive."
         ) from error

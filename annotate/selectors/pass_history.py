@@ -17,7 +17,8 @@ _CONTRACT = (
     "missing_text",
     "notes",
 )
-_MARK = ("name", "label", "version__sha256", "start", "end", "forbidden")
+# Two documents can have the same bytes, hence the document beside the digest.
+_MARK = ("name", "label", "version__source__document_id", "version__sha256", "start", "end", "forbidden")
 
 
 def history_digest(work: Pass, revision: int | None = None) -> str:

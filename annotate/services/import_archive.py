@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from django.db import transaction
 from annotate.domain import archive
 from annotate.domain.content import PassContent
 from annotate.domain.content_codec import content_from_payload
-from annotate.domain.errors import BadInput
+from annotate.domain.errors import BadInput, BadInputs
 from annotate.domain.fixture import FIXTURE_FORMAT, SET_FORMAT
 from annotate.domain.import_formats.questions_toml import QuestionEntry
 from annotate.domain.import_formats.sources_toml import RangeRule, SourceEntry
@@ -47,32 +48,53 @@ def import_archive(by: By, study: Study, data: bytes, name: str, *, where: str =
     authorise(by, study, "fixture.import")
     files = archive.unpack(data, where)
     manifest = _canonical(files, archive.SET, SET_FORMAT, where)
-    for told, ours, mend in (
-        (manifest["study"], study.slug, f"Import it with --study {manifest['study']} (the set's digest covers it)."),
-        (manifest["kind"], study.kind, "Create the study with the archive's kind."),
-    ):
-        if told != ours:
-            raise BadInput(f"{where}, {archive.SET}", f"it belongs to “{told}”, the study is “{ours}”", mend)
-    fixtures = [_fixture(files, one, where) for one in manifest["fixtures"]]
-    texts = [_source(files, one, manifest["sources"], where) for one in manifest["sources"]]
-    with transaction.atomic():
-        sources = import_versions(by, study, texts, where=where)
-        written = write_questions(by, study, [_question(one) for one in fixtures], where)
-        for row, fixture in zip(written, fixtures, strict=True):
-            content, necessity = _settled(fixture, f"{where}, {fixture['question_id']}")
-            settle_imported(by, row.question, content, Segment(fixture["segment"]), necessity)
-        frozen = freeze_fixtures(by, study, name, [one["question_id"] for one in fixtures])
-        wanted = digest(files[archive.SET])
-        if frozen.digest != wanted:
-            raise BadInput(
-                where,
-                f"the study has sources or clusters of its own, so the set would be {frozen.digest[:12]}…, "
-                f"not {wanted[:12]}…",
-                "Import it into an empty study with the same short name.",
-            )
+    with _as_published(where):
+        for told, ours, mend in (
+            (
+                manifest["study"],
+                study.slug,
+                f"Import it with --study {manifest['study']} (the set's digest covers it).",
+            ),
+            (manifest["kind"], study.kind, "Create the study with the archive's kind."),
+        ):
+            if told != ours:
+                raise BadInput(f"{where}, {archive.SET}", f"it belongs to “{told}”, the study is “{ours}”", mend)
+        fixtures = [_fixture(files, one, where) for one in manifest["fixtures"]]
+        texts = [_source(files, one, manifest["sources"], where) for one in manifest["sources"]]
+        asked = [_question(one) for one in fixtures]
+        settled = [_settled(one, f"{where}, {one['question_id']}") for one in fixtures]
+        with transaction.atomic():
+            sources = import_versions(by, study, texts, where=where)
+            written = write_questions(by, study, asked, where)
+            for row, question, (content, necessity) in zip(written, asked, settled, strict=True):
+                settle_imported(by, row.question, content, question.segment, necessity)
+            frozen = freeze_fixtures(by, study, name, [one.key for one in asked])
+            wanted = digest(files[archive.SET])
+            if frozen.digest != wanted:
+                raise BadInput(
+                    where,
+                    f"the study has sources or clusters of its own, so the set would be {frozen.digest[:12]}…, "
+                    f"not {wanted[:12]}…",
+                    "Import it into an empty study with the same short name.",
+                )
     return ImportedArchive(
         frozen, sum(one.created for one in sources), sum(one.outcome != "unchanged" for one in written)
     )
+
+
+@contextmanager
+def _as_published(where: str) -> Iterator[None]:
+    """Refuse members that are missing or of another kind than the published schemas say."""
+    try:
+        yield
+    except (BadInput, BadInputs):
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise BadInput(
+            where,
+            f"a member is not what its schema says ({type(error).__name__}: {error})",
+            "Compare it with the files in its schemas/, or get the archive again.",
+        ) from error
 
 
 def _canonical(files: Mapping[str, bytes], name: str, form: str, where: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from evaluation.domain.release_changes import reading_pairs, setting_changes, ve
 from evaluation.models import Sweep
 from evaluation.selectors.pages import decision_for, release_of, stale_reasons
 from evaluation.selectors.releases import Released, corpus_changes, made_with, releases_of
+from evaluation.services.count_reading import count_reading
 from evaluation.views.access import frame, page
 from evaluation.views.release_record import number
 from evaluation.views.wording import said, words
@@ -37,6 +38,8 @@ def releases(request: HttpRequest, slug: str) -> HttpResponse:
     if all(asked):
         before, after = (_chosen(found, name) for name in asked)
         context |= {"compared": _compared(before.sweep, after.sweep)}
+        for one in (before, after):
+            count_reading(asker(request), one.sweep, "releases")
     return respond(request, "evaluation/releases.html", context)
 
 

@@ -44,20 +44,27 @@ class Report:
         }
 
 
+class Enough(Exception):
+    """The first finding was all that was asked for."""
+
+
 @dataclass
 class Notebook:
-    """Collects findings and notes while rows stream by."""
+    """Collects findings and notes while rows stream by; with `first`, no more than one finding."""
 
+    first: bool = False
     findings: list[Finding] = field(default_factory=list)
     total: int = 0
     notes: list[str] = field(default_factory=list)
 
     def add(self, findings: Iterable[Finding]) -> None:
-        """Take up findings, keeping the first KEPT_FINDINGS."""
+        """Take up findings, keeping the first KEPT_FINDINGS; raises Enough at the first where no more are wanted."""
         for finding in findings:
             self.total += 1
             if len(self.findings) < KEPT_FINDINGS:
                 self.findings.append(finding)
+            if self.first:
+                raise Enough
 
     def found(self, kind: str, seq: int | None, where: str, message: str) -> None:
         """Take up one finding."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, nullcontext
+from contextlib import closing, nullcontext, suppress
 
 from django.db import DEFAULT_DB_ALIAS, connections, transaction
 
@@ -15,7 +16,7 @@ from ledger.domain.canonical import CanonicalError, digest, parse_canonical
 from ledger.domain.chain import ExternalHead
 from ledger.domain.encoding import decode
 from ledger.domain.findings import Finding
-from ledger.domain.report import Notebook, Report
+from ledger.domain.report import Enough, Notebook, Report
 from ledger.models import Record
 from ledger.services import stored
 from ledger.services.seal import SEALED_KIND
@@ -28,17 +29,31 @@ def verify(
     *,
     using: str = DEFAULT_DB_ALIAS,
     progress: Callable[[int], None] | None = None,
+    first: bool = False,
 ) -> Report:
     """Recompute every digest, link, canonical form and seal, then call the verifiers the apps registered.
 
     Rows are streamed; records that arrive meanwhile are left for the next time. `head` is one noted earlier outside
     the database: without it, a chain that was cut off or rewritten as a whole cannot be told from an honest one, and
-    the report's notes say so. `progress` is called with the number of rows read so far, every 1,000 rows.
+    the report's notes say so. `progress` is called with the number of rows read so far, every 1,000 rows. With `first`
+    it stops at the first finding, and the report counts what was read until then.
     """
-    notebook = Notebook()
-    tick = _ticker(progress)
+    notebook, audit = Notebook(first), ChainAudit(RECORDS, head)
+    counts = Counter[str]()
+    with suppress(Enough):
+        _verify(notebook, audit, counts, head, using, _ticker(progress))
+    return notebook.report(head=audit.last, records=audit.count, results=counts["results"], seals=counts["seals"])
+
+
+def _verify(
+    notebook: Notebook,
+    audit: ChainAudit,
+    counts: Counter[str],
+    head: ExternalHead | None,
+    using: str,
+    tick: Callable[[], None],
+) -> None:
     now = _head(notebook, using)
-    audit = ChainAudit(RECORDS, head)
     claims: dict[str, SealClaim] = {}
     with closing(stored.records(using, up_to=now.seq if now else None)) as rows:
         for row in rows:
@@ -49,11 +64,11 @@ def verify(
     seals = _check_seal_rows(notebook, using, now or audit.last)
     sealing = SealAudit(claims, seals, SEALS)
     notebook.add(sealing.rows())
-    results = 0
+    counts["seals"] = len(seals)
     with closing(stored.results(using)) as found:
         for result in found:
             tick()
-            results += 1
+            counts["results"] += 1
             notebook.add(_check_result(result))
             notebook.add(sealing.leaf(result.scope, result.key, result.kind, result.payload_digest))
     notebook.add(sealing.finish())
@@ -61,7 +76,6 @@ def verify(
     for name, verifier in registry.tables().items():
         notebook.add(_guarded(f"table {name}", None, verifier, using))
     _write_notes(notebook, head, sealing, using)
-    return notebook.report(head=audit.last, records=audit.count, results=results, seals=len(seals))
 
 
 def _ticker(progress: Callable[[int], None] | None) -> Callable[[], None]:

@@ -11,6 +11,8 @@ import tarfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import jsonschema
 import pytest
@@ -18,7 +20,7 @@ from django.test import Client
 
 from annotate import archive_files
 from annotate.domain import archive
-from annotate.domain.errors import BadInput
+from annotate.domain.errors import BadInput, BadInputs
 from annotate.domain.import_formats.questions_toml import QuestionEntry
 from annotate.domain.import_formats.sources_toml import RangeRule, SourceEntry
 from annotate.domain.vocabulary import Necessity, Role, Segment
@@ -34,7 +36,7 @@ from annotate.services.import_sources import import_versions
 from annotate.services.settled_import import settle_imported
 from annotate.services.studies import create_study
 from annotate.verifiers import verify_result
-from ledger.domain.canonical import parse_canonical
+from ledger.domain.canonical import canonical_bytes, digest, parse_canonical
 from ledger.models import Record
 from tests.annotate.passes import make_desk
 from tests.annotate.tampering import tampering
@@ -266,6 +268,54 @@ def test_import_refuses_an_archive_made_sound_again_after_a_change(
     files = archive.unpack(fixture_archive(OPERATOR, frozen, sources=True).data, "a")
     with pytest.raises(BadInput, match=match):
         import_archive(OPERATOR, elsewhere(frozen), archive.pack(change(dict(files))), "first")
+
+
+def test_an_archive_damaged_in_any_one_byte_is_refused_or_says_the_same() -> None:
+    data = fixture_archive(OPERATOR, rich_set(), sources=True).data
+    whole = archive.unpack(data, "a")
+    random = Random(20261130)
+    for at in random.sample(range(len(data)), 60):
+        damaged = bytearray(data)
+        damaged[at] ^= 1 << random.randrange(8)
+        try:
+            assert archive.unpack(bytes(damaged), "a") == whole
+        except BadInput:
+            continue
+
+
+def test_a_member_missing_or_of_another_kind_is_refused_and_never_an_error() -> None:
+    frozen = rich_set()
+    files = archive.unpack(fixture_archive(OPERATOR, frozen, sources=True).data, "a")
+    study, random = elsewhere(frozen), Random(20261130)
+    for _ in range(25):
+        changed = dict(files)
+        _spoil_member(random, changed)
+        with pytest.raises((BadInput, BadInputs)):
+            import_archive(OPERATOR, study, archive.pack(changed), "first")
+    assert not FixtureSet.objects.filter(study=study).exists()
+
+
+def _spoil_member(random: Random, files: dict[str, bytes]) -> None:
+    """Take out or replace a member at any depth of the manifest or a fixture, and make every digest right again."""
+    name = random.choice(sorted(path for path in files if path == "set.json" or path.startswith("canonical/")))
+    value = parse_canonical(files[name])
+    place: Any = value
+    while True:
+        key = random.choice(sorted(place) if isinstance(place, dict) else range(len(place)))
+        if not isinstance(place[key], dict | list) or not place[key] or random.random() < 0.4:
+            break
+        place = place[key]
+    if isinstance(place, dict) and random.random() < 0.5:
+        del place[key]
+    else:
+        place[key] = random.choice([other for other in ([], {}, None, 7, [7], {"x": []}) if other != place[key]])
+    files[name] = canonical_bytes(value)
+    if name != "set.json":
+        manifest = parse_canonical(files["set.json"])
+        for one in manifest["fixtures"]:
+            if name == f"canonical/{one['fixture_id']}.json":
+                one["digest"] = digest(files[name])
+        files["set.json"] = canonical_bytes(manifest)
 
 
 def test_successor_lists_what_it_changed_on_its_page_and_in_its_archive(client: Client) -> None:

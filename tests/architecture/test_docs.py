@@ -245,7 +245,8 @@ def test_every_column_is_said_to_be_compared_or_not() -> None:
 
 def test_documented_added_rows_are_found_by_table_verifiers() -> None:
     listed = read(LEDGER).split("<!-- added -->")[1].split("<!-- /added -->")[0]
-    assert set(code(listed)) == set(registry.tables())
+    tables = {model._meta.db_table for model in apps.get_models()}
+    assert set(code(listed)) == set(registry.tables()) & tables
 
 
 def test_documented_protections_are_the_declared_ones() -> None:

@@ -43,6 +43,11 @@ def compared_columns() -> list[Column]:
     return [Column(row[0].strip("`"), name) for row in rows(LEDGER, "columns") for name in code(row[1])]
 
 
+def model_of(column: Column) -> type[models.Model]:
+    """Return the model of a column that is not the ledger's own."""
+    return _models()[column.table]
+
+
 def _models() -> dict[str, type[models.Model]]:
     return {model._meta.db_table: model for label in OURS for model in apps.get_app_config(label).get_models()}
 

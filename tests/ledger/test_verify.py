@@ -231,6 +231,15 @@ def test_findings_beyond_the_limit_are_counted(db, monkeypatch):
     assert (len(report.findings), report.total_findings, report.ok) == (3, 5, False)
 
 
+def test_verification_stops_at_the_first_finding_when_asked(filled):
+    with forged():
+        run("UPDATE ledger_record SET payload_digest = %s WHERE seq IN (2, 4)", ["00" * 32])
+        report = verify(filled, first=True)
+        assert [finding.seq for finding in report.findings] == [2]
+        assert (report.total_findings, report.results, report.ok) == (1, 0, False)
+        assert verify(filled).total_findings > 1
+
+
 def test_verification_streams_and_reports_progress(db):
     with transaction.atomic():
         put_results("s", (ResultEntry(f"{n}", "test.rank", n) for n in range(2100)))

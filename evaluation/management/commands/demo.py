@@ -24,6 +24,7 @@ from evaluation.management.command import FAILED, ExampleCommand, refusals
 from evaluation.management.progress import drain_with_progress, results_with_progress
 from evaluation.management.tables import console_on, print_disposition, print_results
 from evaluation.models import Plan, Sweep
+from evaluation.services.count_reading import count_reading
 from evaluation.services.decide_release import decide_release
 from evaluation.services.load_demo import DemoStudy, load_demo
 from evaluation.services.lock_plan import lock_plan
@@ -74,6 +75,7 @@ Exit code: 0; 1 when a cell failed for good; 2 when the port is taken or a file 
         drain_with_progress(sweep, f"demo:{socket.gethostname()}:{os.getpid()}", console)
         if sweep.state != Sweep.State.SEALED:
             raise CommandError(f"Sweep {sweep.pk} was {sweep.state}: {sweep.problem}", returncode=FAILED)
+        count_reading(demo.people.lead, sweep, "manage.py demo")
         print_results(console, results_with_progress(sweep, console))
         print_disposition(console, decide_release(sweep))
         console.print(f"Sealed root {sweep.root}")

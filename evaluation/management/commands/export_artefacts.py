@@ -11,6 +11,7 @@ from django.core.management.base import CommandError
 from annotate.permissions import OPERATOR
 from evaluation.management.command import FAILED, USAGE, ExampleCommand, refusals
 from evaluation.management.commands.results import find_sweep
+from evaluation.services.count_reading import count_reading
 from evaluation.services.export_artefacts import export_artefacts
 from ledger.services import LedgerError, WrongUsage
 
@@ -51,6 +52,8 @@ Exit code: 0; 1 when the sweep is not sealed or its rows are damaged; 2 for an a
         except OSError as error:
             what = f"{error.filename or options['path']}: {error.strerror or error}; nothing was exported."
             raise CommandError(what, returncode=USAGE) from error
+        # After the export: the bundle tells who had read the results before it was made.
+        count_reading(OPERATOR, sweep, "manage.py export_artefacts")
         counts, files = manifest["counts"], len(manifest["attachments"])
         self.stdout.write(
             f"{options['path']}: {counts['records']} records, {counts['results']} results, {files} files beside them"

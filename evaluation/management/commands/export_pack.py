@@ -11,6 +11,7 @@ from django.core.management.base import CommandError
 from annotate.permissions import OPERATOR
 from evaluation.management.command import USAGE, ExampleCommand, refusals
 from evaluation.management.commands.results import find_sweep
+from evaluation.services.count_reading import count_reading
 from evaluation.services.export_pack import export_pack, lost_questions
 from evaluation.services.outcome_table import table_of_results
 from evaluation.services.write_plan import plan_value
@@ -50,6 +51,7 @@ Exit code: 0; 1 when the sweep is not sealed; 2 for an argument to mend.
                 paths = export_pack(OPERATOR, sweep, Path(options["out"]), asked, candidate)
             except LookupError as missing:
                 raise CommandError(f"{str(missing)[:1].upper()}{str(missing)[1:]}.", returncode=USAGE) from missing
+        count_reading(OPERATOR, sweep, "manage.py export_pack")
         for path in paths:
             self.stdout.write(str(path))
         self.stdout.write(f"{len(paths)} fixtures" if paths else "The candidate lost no question.")

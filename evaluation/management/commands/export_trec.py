@@ -8,9 +8,11 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
+from annotate.permissions import OPERATOR
 from evaluation.domain.relevance import Relevance
 from evaluation.management.command import USAGE, ExampleCommand, refusals
 from evaluation.management.commands.results import find_sweep
+from evaluation.services.count_reading import count_reading
 from evaluation.services.export_trec import trec_export, write_trec
 
 
@@ -55,5 +57,6 @@ folder that is not there.
                 raise CommandError(
                     f"{options['out']} cannot be written: {error.strerror}.", returncode=USAGE
                 ) from error
+        count_reading(OPERATOR, sweep, "manage.py export_trec")
         for path in written:
             self.stdout.write(str(path))

@@ -9,9 +9,11 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
+from annotate.permissions import OPERATOR
 from evaluation.management.command import USAGE, ExampleCommand, refusals
 from evaluation.management.tables import console_on, print_results
 from evaluation.models import Sweep
+from evaluation.services.count_reading import count_reading
 from evaluation.services.operations import results_document
 from evaluation.services.results import sweep_results
 
@@ -39,6 +41,7 @@ Exit code: 0; 1 when the sweep is not sealed; 2 when there is no such sweep or t
         sweep = find_sweep(options["sweep"])
         with refusals():
             results = sweep_results(sweep)
+        count_reading(OPERATOR, sweep, "manage.py results")
         if options["json"]:
             write_json(results_document(sweep, results), options["json"], self.stdout)
         if options["json"] != "-":

@@ -24,6 +24,7 @@ from evaluation.management.progress import drain_with_progress, results_with_pro
 from evaluation.management.replayed import print_replayed, replayed_data
 from evaluation.management.tables import console_on, print_disposition, print_estimate, print_results
 from evaluation.models import Plan, Sweep
+from evaluation.services.count_reading import count_reading
 from evaluation.services.decide_release import decide_release
 from evaluation.services.estimate_plan import estimate_text
 from evaluation.services.limit_sweep import limits_of, resume_sweep
@@ -177,6 +178,7 @@ to mend; 3 when a cap stopped it; 130 or 143 when it was stopped.
         if sweep.state != Sweep.State.SEALED:
             raise CommandError(f"Sweep {sweep.pk} was {sweep.state}: {sweep.problem}", returncode=FAILED)
         results = results_with_progress(sweep, console)
+        count_reading(OPERATOR, sweep, "manage.py sweep")
         if json_path:
             write_json(results_document(sweep, results), json_path, self.stdout)
         print_results(console, results)
