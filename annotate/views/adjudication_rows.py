@@ -96,9 +96,9 @@ def words(kind: DisagreementType, value: Any, view: HasQuotes, titles: dict[str,
         quote = view.quotes.get((value["version"], value["start"], value["end"]))
         text = f"“{quote}”" if quote is not None else "text you may not read"
         use = " must not be used;" if value.get("forbidden") else ""
-        return (
-            f"{titles.get(value['version'], 'source')} {value['start']}–{value['end']} ({value['label']});{use} {text}"
-        )
+        # Isolated, or a title written from right to left turns the byte range around.
+        title = f"\u2068{titles.get(value['version'], 'source')}\u2069"
+        return f"{title} {value['start']}–{value['end']} ({value['label']});{use} {text}"
     return str(value)
 
 

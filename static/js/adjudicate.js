@@ -45,7 +45,12 @@ function inField(event) {
 }
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+  if (event.altKey || document.querySelector("dialog[open]")) return;
+  if (event.ctrlKey || event.metaKey) {
+    // A text of several lines needs its plain Enter.
+    if (event.key === "Enter") event.target.closest?.("[data-edit]")?.querySelector("[data-use]").click();
+    return;
+  }
   const row = currentRow();
   if (isTyping(event.target)) {
     // The last reason was given: Enter settles.

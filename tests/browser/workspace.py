@@ -29,6 +29,26 @@ def press(page: Page, keys: str) -> None:
         page.keyboard.press(key)
 
 
+def count_hands(page: Page) -> None:
+    """Count keys and clicks from the next page on, over as many pages as it takes; typed text is no key."""
+    page.add_init_script(
+        """for (const kind of ["keydown", "pointerdown"]) addEventListener(kind, () => {
+             sessionStorage.setItem(kind, 1 + Number(sessionStorage.getItem(kind) ?? 0));
+           }, true);"""
+    )
+
+
+def hands_of(page: Page) -> dict[str, int]:
+    """Return how often a key went down and a pointer did, since `count_hands` or the last call."""
+    return page.evaluate(
+        """() => Object.fromEntries(["keydown", "pointerdown"].map((kind) => {
+             const seen = Number(sessionStorage.getItem(kind) ?? 0);
+             sessionStorage.removeItem(kind);
+             return [kind, seen];
+           }))"""
+    )
+
+
 def saved(page: Page, assignment: Assignment, holds: Callable[[PassContent], bool]) -> PassContent:
     """Wait until what is stored `holds` and the page has nothing unsent; return it. How many revisions is no matter."""
     until = time.monotonic() + 15

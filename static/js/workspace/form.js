@@ -27,7 +27,7 @@ export class Form {
     this.form.addEventListener("focusout", () => this.desk.saver.flush());
     $("new_set")?.addEventListener("change", (event) => {
       event.stopPropagation();
-      this.desk.target(event.target.value === "" ? null : Number(event.target.value));
+      this.desk.sets.aim(event.target.value === "" ? null : Number(event.target.value));
     });
   }
 
@@ -98,8 +98,8 @@ export class Form {
     if (this.passing) return;
     event.preventDefault();
     if (action === "save") await this.desk.saver.flush();
-    else if (action === "submit") await this.desk.submit();
-    else if (action === "add-set") this.desk.newSet();
+    else if (action === "submit") await this.desk.exchange.submit();
+    else if (action === "add-set") this.desk.sets.add();
     else await this.#plain(event.submitter);
   }
 

@@ -29,7 +29,7 @@ export class Keys {
     if (range === undefined) return this.desk.say("The sentence numbers could not be loaded. Try again in a moment.");
     if (range === null) return this.desk.say(`There is no sentence ${text.trim()}.`);
     await this.desk.blocks.ensure(range.start, range.end);
-    this.desk.mark(range.start, range.end);
+    this.desk.spans.mark(range.start, range.end);
     await this.desk.blocks.show(range.start, "nearest");
     this.desk.show();
     return undefined;
@@ -53,7 +53,7 @@ export class Keys {
     if (document.querySelector("dialog[open]") || event.isComposing) return;
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
       event.preventDefault();
-      this.desk.submit();
+      this.desk.exchange.submit();
       return;
     }
     if (isTyping(event.target) && !/^(radio|checkbox)$/.test(event.target.type)) return;
@@ -77,7 +77,7 @@ export class Keys {
     if (event.shiftKey && plain && /^Digit[1-9]$/.test(event.code)) return this.#digit(Number(event.code.at(-1)), true);
     if (plain && /^[0-9]$/.test(event.key)) return this.#digit(Number(event.key), false);
     if (event.key === "Backspace" && desk.picked && plain) {
-      desk.remove();
+      desk.spans.remove();
       return true;
     }
     if (event.key.toLowerCase() === "z" && event.shiftKey && (event.ctrlKey || event.metaKey)) {
@@ -93,7 +93,7 @@ export class Keys {
     const { desk } = this;
     if (desk.closed) return false;
     if ((shifted || desk.picked) && number > 0 && desk.chosen) {
-      desk.toggleSet(desk.chosen, number - 1);
+      desk.sets.toggle(desk.chosen, number - 1);
       return true;
     }
     if (shifted || !this.entry || number === 0) return false;
@@ -107,7 +107,7 @@ export class Keys {
     if (desk.reading.caret.on) desk.reading.caret.leave();
     getSelection().removeAllRanges();
     desk.selected(null);
-    desk.choose(null);
+    desk.spans.choose(null);
     desk.source?.focus({ preventScroll: true });
     return true;
   }
@@ -122,12 +122,12 @@ export class Keys {
       "start-on": () => this.#edge("start-on"),
       "end-on": () => this.#edge("end-on"),
       "end-back": () => this.#edge("end-back"),
-      "next-span": () => desk.neighbour(1),
-      "previous-span": () => desk.neighbour(-1),
-      delete: () => desk.remove(),
-      "new-set": () => desk.newSet(),
-      label: () => desk.nextLabel(),
-      forbid: () => desk.chosen && desk.changeSpan(desk.chosen, { forbidden: !desk.content.spans.get(desk.chosen).forbidden }),
+      "next-span": () => desk.spans.neighbour(1),
+      "previous-span": () => desk.spans.neighbour(-1),
+      delete: () => desk.spans.remove(),
+      "new-set": () => desk.sets.add(),
+      label: () => desk.spans.nextLabel(),
+      forbid: () => desk.chosen && desk.spans.change(desk.chosen, { forbidden: !desk.content.spans.get(desk.chosen).forbidden }),
       undo: () => desk.undo(true),
       redo: () => desk.undo(false),
       find: () => this.#focus("find-entry"),
@@ -149,12 +149,12 @@ export class Keys {
   async #mark() {
     const { desk } = this;
     await desk.reading.mouse.settled;
-    if (desk.selection) desk.mark(desk.selection.start, desk.selection.end);
+    if (desk.selection) desk.spans.mark(desk.selection.start, desk.selection.end);
     else desk.say("Select text first, or type a sentence number.");
   }
 
   #edge(which) {
-    this.desk.nudge(which);
+    this.desk.spans.nudge(which);
   }
 
   #focus(id) {

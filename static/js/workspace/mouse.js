@@ -53,7 +53,7 @@ export class Mouse {
       this.desk.selected(null);
       const names = event.target.closest("[data-marks]")?.dataset.marks.split(" ") ?? [];
       if (names.length > 1) this.#choices(names, event);
-      else this.desk.choose(names[0] ?? null, { picked: true, scroll: false });
+      else this.desk.spans.choose(names[0] ?? null, { picked: true, scroll: false });
     }
   }
 
@@ -91,7 +91,7 @@ export class Mouse {
       item.textContent = `${name} · ${span.start}–${span.end}`;
       item.addEventListener("click", () => {
         this.closeMenu();
-        this.desk.choose(name, { picked: true, scroll: false });
+        this.desk.spans.choose(name, { picked: true, scroll: false });
       });
       menu.append(item);
     }
@@ -171,7 +171,7 @@ export class Mouse {
       const snap = done.altKey ? "word" : done.ctrlKey || done.metaKey ? "sentence" : "";
       const wide = { start: which === "start" ? edge : span.start, end: which === "end" ? edge : span.end };
       const to = await this.#wide(wide, snap);
-      this.desk.changeEdges(span.name, to.start, to.end);
+      this.desk.spans.changeEdges(span.name, to.start, to.end);
     }, { once: true });
   }
 }

@@ -41,7 +41,7 @@ export class Panel {
     const made = content.sets.map((members, index) => {
       const card = clone("card-template");
       card.classList.add(setClass(index));
-      card.classList.toggle("active", index === this.desk.targetSet);
+      card.classList.toggle("active", index === this.desk.sets.target);
       card.dataset.set = index;
       card.querySelector(".letter").textContent = setLetter(index);
       const title = card.querySelector(".set-title");
@@ -119,7 +119,8 @@ export class Panel {
     row.querySelector(".letter").textContent = span.forbidden ? "✕" : letters || "–";
     row.querySelector(".name").textContent = span.name;
     row.querySelector(".label").textContent = span.label === span.name ? "" : span.label;
-    const elsewhere = span.version === this.desk.version ? "" : `${versions.get(span.version)?.title ?? "another source"} `;
+    // Isolated, or a title written from right to left turns the byte range around.
+    const elsewhere = span.version === this.desk.version ? "" : `\u2068${versions.get(span.version)?.title ?? "another source"}\u2069 `;
     row.querySelector(".range").textContent = `${elsewhere}${span.start}–${span.end}`;
     const quote = this.desk.quoteOf(span);
     row.querySelector(".quote").textContent = quote;
@@ -163,7 +164,7 @@ export class Panel {
         new Option("none", ""),
       );
     }
-    target.value = this.desk.targetSet === null ? "" : String(Math.min(this.desk.targetSet, count - 1));
+    target.value = this.desk.sets.target === null ? "" : String(Math.min(this.desk.sets.target, count - 1));
   }
 
   #cardClick(event) {
@@ -171,9 +172,9 @@ export class Panel {
     if (!card) return;
     const index = Number(card.dataset.set);
     const chip = event.target.closest(".chip");
-    if (event.target.closest(".drop")) this.desk.dropSet(index);
-    else if (chip) this.desk.choose(chip.dataset.name, { picked: true });
-    else this.desk.target(index);
+    if (event.target.closest(".drop")) this.desk.sets.drop(index);
+    else if (chip) this.desk.spans.choose(chip.dataset.name, { picked: true });
+    else this.desk.sets.aim(index);
   }
 
   #listClick(event) {
@@ -181,23 +182,23 @@ export class Panel {
     if (!name) return;
     const nudge = event.target.closest("[data-nudge]");
     const toggle = event.target.closest("[data-toggle-set]");
-    if (nudge) this.desk.nudge(nudge.dataset.nudge);
-    else if (toggle) this.desk.toggleSet(name, Number(toggle.dataset.toggleSet));
-    else if (event.target.closest(".remove")) this.desk.remove(name);
-    else if (event.target.closest(".span-open")) this.desk.choose(this.desk.chosen === name ? null : name, { picked: true });
+    if (nudge) this.desk.spans.nudge(nudge.dataset.nudge);
+    else if (toggle) this.desk.sets.toggle(name, Number(toggle.dataset.toggleSet));
+    else if (event.target.closest(".remove")) this.desk.spans.remove(name);
+    else if (event.target.closest(".span-open")) this.desk.spans.choose(this.desk.chosen === name ? null : name, { picked: true });
   }
 
   #listChange(event) {
     const row = event.target.closest(".span-row");
     if (!row) return;
     const { name } = row.dataset;
-    if (event.target.matches(".pick-label")) this.desk.changeSpan(name, { label: event.target.value });
-    if (event.target.matches(".pick-forbidden")) this.desk.changeSpan(name, { forbidden: event.target.checked });
+    if (event.target.matches(".pick-label")) this.desk.spans.change(name, { label: event.target.value });
+    if (event.target.matches(".pick-forbidden")) this.desk.spans.change(name, { forbidden: event.target.checked });
     if (event.target.matches(".pick-name")) {
       const wanted = event.target.value.trim();
       if (wanted && wanted !== name) {
         const focused = document.activeElement === event.target;
-        this.desk.changeSpan(name, { name: wanted });
+        this.desk.spans.change(name, { name: wanted });
         // A name of its own makes a row of its own.
         if (focused && !row.isConnected) this.rows.get(wanted)?.querySelector(".pick-name")?.focus({ preventScroll: true });
       }

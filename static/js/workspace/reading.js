@@ -110,7 +110,7 @@ export class Reading {
   async #mark() {
     await this.mouse.settled;
     const { selection } = this.desk;
-    if (selection) this.desk.mark(selection.start, selection.end);
+    if (selection) this.desk.spans.mark(selection.start, selection.end);
     this.source?.focus({ preventScroll: true });
   }
 
