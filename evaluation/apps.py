@@ -11,9 +11,10 @@ class EvaluationConfig(AppConfig):
     def ready(self) -> None:
         """Add this app's actions to the permission map and its pages to a study's links, protect what never changes,
         tell the ledger how to check records."""
-        from annotate.views.study_nav import register
+        from annotate.views.study_nav import register, register_steps
         from evaluation import permissions, verifiers  # noqa: F401
         from evaluation.models import Attempt, Plan, Release, Sweep
+        from evaluation.selectors.study_steps import study_steps
         from ledger import triggers
 
         triggers.protect(Plan, update="when:OLD.locked_at IS NOT NULL", delete="when:OLD.locked_at IS NOT NULL")
@@ -23,3 +24,5 @@ class EvaluationConfig(AppConfig):
         triggers.protect(Release)
         verifiers.register_all()
         register(70, "Plans", "plans", "plan.view")
+        register(80, "Releases", "releases", "release.view")
+        register_steps(study_steps)

@@ -3,6 +3,7 @@
 from django.urls import URLPattern, URLResolver, path, re_path
 
 from evaluation.views import (
+    bundle,
     measures,
     next_experiment,
     plans,
@@ -13,6 +14,7 @@ from evaluation.views import (
     releases,
     result_files,
     results,
+    segment,
     sweeps,
 )
 
@@ -26,7 +28,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("sweeps/<int:pk>/results.csv", result_files.differences_file, {"kind": "csv"}, name="results-table"),
     path("sweeps/<int:pk>/results.parquet", result_files.differences_file, {"kind": "parquet"}, name="results-parquet"),
     path("sweeps/<int:pk>/measures/", measures.measures, name="results-measures"),
-    path("sweeps/<int:pk>/results/<slug:segment>/", results.segment, name="results-segment"),
+    path("sweeps/<int:pk>/results/<slug:segment>/", segment.segment, name="results-segment"),
+    path("sweeps/<int:pk>/top-k/", results.top_k, name="results-top-k"),
+    path("sweeps/<int:pk>/charts/", results.charts, name="results-charts"),
     re_path(
         r"^sweeps/(?P<pk>[0-9]{1,18})/charts/(?P<name>[-a-z]+)\.(?P<kind>svg|csv)$",
         result_files.chart_file,
@@ -48,6 +52,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
         next_experiment.fixture_file,
         name="sweep-question-fixture",
     ),
+    path("sweeps/<int:pk>/bundle.tar.gz", bundle.bundle, name="sweep-bundle"),
     path("sweeps/<int:pk>/release/", release.release, name="release"),
     path("sweeps/<int:pk>/release/record/", release_record.release_page, name="release-record"),
     path("sweeps/<int:pk>/release/record.pdf", release_record.release_pdf, name="release-pdf"),

@@ -16,7 +16,7 @@ from annotate.selectors import questions, sources
 from annotate.selectors.adjudication import unsettled_items, visible_items
 from annotate.selectors.passes import assignments_of, open_assignments_of
 from annotate.views.respond import crumbs, respond
-from annotate.views.study_nav import asker, study_and_actor, study_links
+from annotate.views.study_nav import asker, further_steps, study_and_actor, study_links
 
 
 @require_GET
@@ -82,7 +82,7 @@ def _steps(request: HttpRequest, found: Study, actor: Actor) -> list[dict[str, A
     if allows(actor, "fixture.view"):
         count = found.fixture_sets.count()
         steps.append(_step("Fixture sets", f"{count} frozen", "What every later number rests on.", "fixtures", found))
-    return steps
+    return [*steps, *further_steps(person, found, actor)]
 
 
 def _step(title: str, state: str, detail: str, url_name: str, found: Study) -> dict[str, Any]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
@@ -11,6 +13,21 @@ from django.urls import reverse
 from annotate.models import Person, Study
 from annotate.permissions import Actor, NotAllowed, actor_for, allows
 from annotate.selectors import studies
+
+type Steps = Callable[[Person, Study, Actor], list[dict[str, Any]]]
+"""What an upper app adds to a study's overview: rows of title, state, tone, detail and url."""
+
+_STEPS: list[Steps] = []
+
+
+def register_steps(steps: Steps) -> None:
+    """Add rows to the overview of every study; the function decides by the actor what may be shown."""
+    _STEPS.append(steps)
+
+
+def further_steps(person: Person, study: Study, actor: Actor) -> list[dict[str, Any]]:
+    """Return the rows that upper apps add to a study's overview."""
+    return [step for steps in _STEPS for step in steps(person, study, actor)]
 
 
 @dataclass(frozen=True, order=True)

@@ -22,7 +22,7 @@ from evaluation.models import Sweep
 from evaluation.selectors.pages import sweep_progress, sweeps_visible_to
 from evaluation.services.cancel_sweep import cancel_sweep
 from evaluation.services.limit_sweep import limits_of, resume_sweep, used_by
-from evaluation.services.operations import limits_data, results_document, used_data
+from evaluation.services.operations import limits_data, results_document, reused_data, used_data
 from evaluation.services.results import sweep_results
 from evaluation.services.start_sweep import start_sweep
 
@@ -55,12 +55,15 @@ class PlanSweeps(PlanEndpoint):
         """Start a sweep of the locked plan; the same `Idempotency-Key` again returns the same sweep.
 
         `seed` (0 to 2⁶³ − 1) orders the cells; drawn and recorded when it is not sent. Caps and prices by their names.
+        With `recompute` true no cell is taken from an earlier sweep of the plan.
         """
         parameters(request, {})
         key = idempotency_key(request)
-        body = members(request.data, [], ["seed", *NAMES])
-        seed, limits = _seed(body.get("seed")), sent_limits(body)
-        started = start_sweep(self.person, self.plan, idempotency_key=key, seed=seed, limits=limits)
+        body = members(request.data, [], ["seed", "recompute", *NAMES])
+        seed, limits, recompute = _seed(body.get("seed")), sent_limits(body), _recompute(body.get("recompute", False))
+        started = start_sweep(
+            self.person, self.plan, idempotency_key=key, seed=seed, limits=limits, recompute=recompute
+        )
         body = _shown([sweeps_visible_to(self.person).get(pk=started.pk)])[0]
         return Response(body, status=201, headers={"Location": body["url"]})
 
@@ -131,6 +134,7 @@ def sweep_object(row: Sweep) -> dict[str, Any]:
         "attempts_without_result": progress.attempts_failed,
         "limits": limits_data(limits),
         "used": used_data(limits, used_by(row)),
+        "reused": reused_data(row),
         "cells_per_second": None if progress.rate is None else round(progress.rate, 3),
         "seconds_left": None if progress.left is None else int(progress.left.total_seconds()),
     }
@@ -147,6 +151,7 @@ def _plain(row: Sweep) -> dict[str, Any]:
         "root": row.root or None,
         "problem": row.problem,
         "seed": str(row.seed),
+        "recompute": row.recompute,
         "held_out": row.held_out,
         "started_by": row.started_by.username if row.started_by else None,
         "started_at": times(row.started_at),
@@ -170,6 +175,12 @@ def sent_limits(body: Mapping[str, Any], before: Limits | None = None) -> Limits
             )
         said[name] = "" if value is None else str(value)[:40]
     return read_limits(said, before)
+
+
+def _recompute(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise BadInput("recompute", f"it is {str(value)[:40]!r}", "Send true or false, or leave it out.")
+    return value
 
 
 def _seed(value: Any) -> int | None:

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
 from evaluation.domain.plan_words import FrontierCost
-from evaluation.domain.resampling import Estimate, six
+from evaluation.domain.resampling import six
 
 UNITS = {
     FrontierCost.EVIDENCE_TOKENS: "evidence tokens per question",
@@ -23,32 +24,44 @@ UNITS = {
 }
 
 
+class Supported(Protocol):
+    """A figure of support: its value and lower bound, None where there is none."""
+
+    @property
+    def point(self) -> float | None:
+        """The value."""
+
+    @property
+    def lower(self) -> float | None:
+        """The lower bound."""
+
+
 @dataclass(frozen=True)
-class FrontierArm:
+class FrontierArm[S: Supported]:
     """One arm: its phase average of support with bounds, and its costs (None: not measured), each in UNITS."""
 
     arm: str
-    support: Estimate
+    support: S
     costs: Mapping[FrontierCost, Fraction | None]
 
 
 @dataclass(frozen=True)
-class Placed:
+class Placed[S: Supported]:
     """An arm on the frontier, or the arms that dominate it. `above_floor` is None where no floor is declared."""
 
-    arm: FrontierArm
+    arm: FrontierArm[S]
     dominated_by: tuple[str, ...]
     above_floor: bool | None
 
 
 @dataclass(frozen=True)
-class Frontier:
+class Frontier[S: Supported]:
     """All arms in the plan's order. `left_out` says why a cost compares nothing; `reason` why `cheapest` is what it is.
 
     `floor` and `cost` are what the plan declares ("" and the default cost without a floor).
     """
 
-    arms: tuple[Placed, ...]
+    arms: tuple[Placed[S], ...]
     compared: tuple[FrontierCost, ...]
     left_out: Mapping[FrontierCost, str]
     floor: str
@@ -57,7 +70,7 @@ class Frontier:
     reason: str
 
 
-def frontier(arms: Sequence[FrontierArm], floor: str | None, cost: FrontierCost) -> Frontier:
+def frontier[S: Supported](arms: Sequence[FrontierArm[S]], floor: str | None, cost: FrontierCost) -> Frontier[S]:
     """Place the arms, and name the one of least `cost` among those whose lower bound of support reaches `floor`.
 
     `floor` is a decimal string, or None for no choice. Equal costs are told apart by higher support, then by the other
@@ -83,14 +96,14 @@ def frontier(arms: Sequence[FrontierArm], floor: str | None, cost: FrontierCost)
     return Frontier(placed, compared, left_out, floor or "", cost, cheapest, reason)
 
 
-def _cost(arm: FrontierArm, kind: FrontierCost) -> Fraction:
+def _cost[S: Supported](arm: FrontierArm[S], kind: FrontierCost) -> Fraction:
     found = arm.costs[kind]
     if found is None:
         raise ValueError(f"{kind} was not measured for {arm.arm}")
     return found
 
 
-def _dominates(other: FrontierArm, one: FrontierArm, compared: Sequence[FrontierCost]) -> bool:
+def _dominates[S: Supported](other: FrontierArm[S], one: FrontierArm[S], compared: Sequence[FrontierCost]) -> bool:
     if other.support.point is None or one.support.point is None:
         return False
     # Less is better in every column.
@@ -99,12 +112,12 @@ def _dominates(other: FrontierArm, one: FrontierArm, compared: Sequence[Frontier
     return all(a <= b for a, b in zip(theirs, own, strict=True)) and theirs != own
 
 
-def _reaches(arm: FrontierArm, floor: str) -> bool:
+def _reaches[S: Supported](arm: FrontierArm[S], floor: str) -> bool:
     return arm.support.lower is not None and Fraction(f"{arm.support.lower:.6f}") >= Fraction(floor)
 
 
-def _cheapest(
-    placed: Sequence[Placed], floor: str | None, cost: FrontierCost, left_out: Mapping[FrontierCost, str]
+def _cheapest[S: Supported](
+    placed: Sequence[Placed[S]], floor: str | None, cost: FrontierCost, left_out: Mapping[FrontierCost, str]
 ) -> tuple[str | None, str]:
     if floor is None:
         return None, "The plan declares no floor of support, so no arm is named."
@@ -117,7 +130,7 @@ def _cheapest(
         return None, f"No arm's lower bound reaches the floor {floor}: {most}. More questions may decide it."
     others = [kind for kind in FrontierCost if kind is not cost and kind not in left_out]
 
-    def order(one: Placed) -> tuple[Fraction, Fraction, tuple[Fraction, ...]]:
+    def order(one: Placed[S]) -> tuple[Fraction, Fraction, tuple[Fraction, ...]]:
         support = Fraction(str(six(one.arm.support.point or 0.0)))
         return _cost(one.arm, cost), -support, tuple(_cost(one.arm, kind) for kind in others)
 

@@ -6,11 +6,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from django.db.models import Count
-
 from evaluation.domain.sweep_limits import Limits, Used
-from evaluation.models import Attempt, Sweep
+from evaluation.models import Sweep
 from evaluation.selectors.latency import latencies_of
+from evaluation.selectors.reuse import reused_from
 from evaluation.services.limit_sweep import limits_of, used_by
 from evaluation.services.results import SweepResults
 
@@ -35,9 +34,7 @@ def operations_of(sweep: Sweep) -> dict[str, Any]:
 
 def reused_data(sweep: Sweep) -> dict[str, int]:
     """Return how many cells were taken from which earlier sweep ("sweep:3") instead of computed."""
-    rows = Attempt.objects.filter(cell__sweep=sweep, reused_from__isnull=False)
-    counted = rows.order_by("reused_from_id").values_list("reused_from_id").annotate(cells=Count("pk"))
-    return {Sweep(pk=source).scope: cells for source, cells in counted}
+    return {Sweep(pk=source).scope: cells for source, cells in reused_from(sweep).items()}
 
 
 def limits_data(limits: Limits) -> dict[str, int | str | None]:

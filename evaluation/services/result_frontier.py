@@ -50,7 +50,7 @@ def _frontier_row(
 
 def _arm(
     table: OutcomeTable, name: str, support: Estimate, expansion: Fraction | None, view: str, selection: Selection
-) -> FrontierArm:
+) -> FrontierArm[Estimate]:
     used = _usage(table, name, view, selection)
     return FrontierArm(
         name,
@@ -71,7 +71,7 @@ def _usage(table: OutcomeTable, name: str, view: str, selection: Selection) -> U
     return total_usage({label: table.all_repeats(name, phase, view, selection) for phase, label in distinct.items()})
 
 
-def _cells(found: Frontier) -> dict[str, Any]:
+def _cells(found: Frontier[Estimate]) -> dict[str, Any]:
     return {
         "floor": found.floor,
         "floor_cost": str(found.cost),
@@ -83,7 +83,7 @@ def _cells(found: Frontier) -> dict[str, Any]:
     }
 
 
-def _arm_cells(one: Placed) -> dict[str, Any]:
+def _arm_cells(one: Placed[Estimate]) -> dict[str, Any]:
     return {
         "arm": one.arm.arm,
         "support": estimate_cells(one.arm.support),

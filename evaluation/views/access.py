@@ -8,6 +8,7 @@ from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 
@@ -23,7 +24,7 @@ from evaluation.selectors.pages import plans_visible_to, sweeps_visible_to
 from evaluation.services.problems import CannotAccept, Conflict, ReasonMissing
 from evaluation.services.write_plan import plan_value
 
-type View = Callable[..., HttpResponse]
+type View = Callable[..., HttpResponseBase]
 
 
 def page(view: View) -> View:
@@ -34,7 +35,7 @@ def page(view: View) -> View:
     """
 
     @wraps(view)
-    def answered(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def answered(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         try:
             return view(request, *args, **kwargs)
         except Conflict as conflict:
@@ -76,16 +77,17 @@ def sweep_for(request: HttpRequest, pk: int, action: str) -> tuple[Sweep, Actor]
     return sweep, actor
 
 
-def frame(actor: Actor, study: Study, *trail: tuple[str, str]) -> dict[str, Any]:
-    """Return what every evaluation page shows around its content; `trail` continues home › study › plans."""
+def frame(actor: Actor, study: Study, *trail: tuple[str, str], section: str = "plans") -> dict[str, Any]:
+    """Return what every evaluation page shows around its content; `trail` continues home › study › the section, which
+    is the route of its list: plans or releases."""
     return {
         "study": study,
         "nav_study": study.slug,
-        "study_links": study_links(actor, study, "plans"),
+        "study_links": study_links(actor, study, section),
         "crumbs": crumbs(
             ("Home", reverse("home")),
             (study.title, reverse("study", args=[study.slug])),
-            ("Plans", reverse("plans", args=[study.slug]) if trail else ""),
+            (section.capitalize(), reverse(section, args=[study.slug]) if trail else ""),
             *trail,
         ),
     }

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from annotate.domain.agreement_report import Line
 from evaluation.domain.plan import Plan
+from evaluation.selectors.latency import ArmLatency
 from evaluation.views.result_tables import OVERALL, Place, Report
 
 type Cells = tuple[object, ...]
@@ -39,3 +40,4 @@ class Asked:
     place: Place
     segment: str = OVERALL
     agreement: tuple[Line, ...] = ()
+    latencies: tuple[ArmLatency, ...] = ()

@@ -107,15 +107,15 @@ def _build(arm: str, rows: Sequence[dict[str, Any]]) -> BuildTable:
         return BuildTable(arm, (), _HEADER, (), (), problem)
     first = made[0]["measures"]
     told = (
-        ("Chunks", _range([row["measures"]["chunks"] for row in made])),
-        ("Median tokens", _range([row["measures"]["tokens"]["median"] for row in made])),
-        ("Index ÷ source tokens", _range([_ratio(row["measures"]["expansion"]) for row in made])),
-        ("Orphan headings", f"{_range([row['measures']['orphan_headings'] for row in made])} of {first['headings']:,}"),
+        ("Chunks", ranged([row["measures"]["chunks"] for row in made])),
+        ("Median tokens", ranged([row["measures"]["tokens"]["median"] for row in made])),
+        ("Index ÷ source tokens", ranged([_ratio(row["measures"]["expansion"]) for row in made])),
+        ("Orphan headings", f"{ranged([row['measures']['orphan_headings'] for row in made])} of {first['headings']:,}"),
         (
             "Fragmented tables",
-            f"{_range([row['measures']['fragmented_tables'] for row in made])} of {first['tables']:,}",
+            f"{ranged([row['measures']['fragmented_tables'] for row in made])} of {first['tables']:,}",
         ),
-        ("Repeated 5-grams", _range([_ratio(row["measures"]["repeated_ngrams"]["share"]) for row in made])),
+        ("Repeated 5-grams", ranged([_ratio(row["measures"]["repeated_ngrams"]["share"]) for row in made])),
     )
     remarks: dict[str, list[int]] = {}
     for row in made:
@@ -126,7 +126,7 @@ def _build(arm: str, rows: Sequence[dict[str, Any]]) -> BuildTable:
         told,
         _HEADER,
         tuple(_build_row(row) for row in made),
-        tuple(f"{words(name)}: {_range(counts)} a phase" for name, counts in sorted(remarks.items())),
+        tuple(f"{words(name)}: {ranged(counts)} a phase" for name, counts in sorted(remarks.items())),
         problem,
     )
 
@@ -176,6 +176,7 @@ def _ratio(text: str) -> str:
     return f"{float(Fraction(text)):.2f}" if text else "undefined"
 
 
-def _range(values: Sequence[int] | Sequence[str]) -> str:
+def ranged(values: Sequence[int] | Sequence[str]) -> str:
+    """Return `12`, or `12 to 15` where the values differ."""
     texts = [f"{one:,}" if isinstance(one, int) else one for one in (min(values), max(values))]
     return texts[0] if texts[0] == texts[1] else f"{texts[0]} to {texts[1]}"

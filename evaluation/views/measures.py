@@ -16,8 +16,9 @@ from evaluation.services.write_plan import plan_value
 from evaluation.views.access import page, sweep_for, sweep_frame
 from evaluation.views.chart_parts import Asked
 from evaluation.views.measure_tables import build_tables, measure_rows
+from evaluation.views.report_asked import report_for, view_for, view_title, with_query
 from evaluation.views.result_charts import figure_of
-from evaluation.views.results import report_for, view_for, view_title, with_query
+from evaluation.views.sweep_tabs import sweep_tabs
 from evaluation.views.wording import words
 
 
@@ -41,6 +42,7 @@ def measures(request: HttpRequest, pk: int) -> HttpResponse:
     same = {"candidate": report.candidate}
     context = {
         **sweep_frame(actor, sweep, ("Results", reverse("results", args=[sweep.pk])), ("Measures", "")),
+        "sweep_tabs": sweep_tabs(sweep, "results-measures", report.candidate),
         "report": report,
         "view_title": view_title(view),
         "metrics": [(sample, report.metrics(place)) for sample, place in places],
@@ -50,7 +52,5 @@ def measures(request: HttpRequest, pk: int) -> HttpResponse:
         "targeted": report.targeted(view["key"]),
         "agreement": agreement,
         "agreement_url": with_query(reverse("results-measures", args=[sweep.pk]), **same, agreement="draw"),
-        "results_url": with_query(reverse("results", args=[sweep.pk]), **same),
-        "questions_url": with_query(reverse("sweep-questions", args=[sweep.pk]), **same),
     }
     return respond(request, "evaluation/measures.html", context, partial="agreement")

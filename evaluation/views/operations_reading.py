@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal
 
 from evaluation.domain.sweep_limits import Limits, Used, money
@@ -23,6 +24,13 @@ def used_rows(limits: Limits, used: Used, cells: int) -> list[tuple[str, str]]:
         tokens = f"{used.input_tokens:,} tokens sent, {used.output_tokens:,} received"
         rows.append(("Cost so far", f"{money(cost or Decimal(0))}{cap} for {tokens}"))
     return rows
+
+
+def reused_rows(reused: Mapping[int, int], *, recompute: bool) -> list[tuple[int | None, str]]:
+    """Return (earlier sweep, words) for the cells taken from it; (None, words) where all were asked to be computed."""
+    if recompute:
+        return [(None, "nothing: every cell was to be computed again")]
+    return [(sweep, counted(cells, "cell")) for sweep, cells in reused.items()]
 
 
 def latency_row(one: ArmLatency) -> tuple[str, str, str, str, str, str]:

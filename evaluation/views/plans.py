@@ -107,7 +107,13 @@ def _start(request: HttpRequest, found: Plan, actor: Actor) -> HttpResponse:
         limits = read_limits(request.POST.dict())
     except BadInput as bad:
         return _show(request, found, actor, limit_problem=bad, status=422)
-    sweep = start_sweep(asker(request), found, idempotency_key=_key(request), limits=limits)
+    sweep = start_sweep(
+        asker(request),
+        found,
+        idempotency_key=_key(request),
+        limits=limits,
+        recompute=bool(request.POST.get("recompute")),
+    )
     return redirect("sweep", sweep.pk)
 
 
@@ -220,6 +226,7 @@ def _show(
         "estimate": plan_reading.estimate_rows(estimate) if estimate else None,
         "limit_problem": limit_problem,
         "limits": {name: (request.POST or request.GET).get(name, "") for name in NAMES},
+        "recompute": bool(request.POST.get("recompute")),
         "power": power_help(value, found.fixture_set, request.GET),
         "toml": toml or found.toml,
         "problems": problems,

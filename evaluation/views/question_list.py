@@ -19,9 +19,10 @@ from evaluation.selectors.pages import question_texts
 from evaluation.services.frozen_world import load_world
 from evaluation.views.access import page, sweep_for, sweep_frame
 from evaluation.views.question_rows import Filters, QuestionRow, filters_of, options_of, question_rows
+from evaluation.views.report_asked import report_for, view_for, view_title, with_query
 from evaluation.views.result_tables import Report
-from evaluation.views.results import report_for, view_for, view_title, with_query
 from evaluation.views.source_drawing import Reader
+from evaluation.views.sweep_tabs import sweep_tabs
 from evaluation.views.wording import FATES, words
 
 PER_PAGE = 50
@@ -80,8 +81,7 @@ def questions(request: HttpRequest, pk: int) -> HttpResponse:
         "of": len(found.every),
         "page": shown,
         "rows": [_shown(sweep, row, texts.get(row.key, ""), found) for row in shown],
-        "results_url": with_query(reverse("results", args=[sweep.pk]), candidate=found.report.candidate),
-        "measures_url": with_query(reverse("results-measures", args=[sweep.pk]), candidate=found.report.candidate),
+        "sweep_tabs": sweep_tabs(sweep, "sweep-questions", found.report.candidate),
         "files": [
             (kind, with_query(reverse("sweep-questions-file", args=[sweep.pk, kind]), **found.query))
             for kind in ("csv", "parquet")

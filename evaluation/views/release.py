@@ -30,7 +30,10 @@ from evaluation.services.problems import CannotAccept, ReasonMissing
 from evaluation.services.sign_release import sign_release
 from evaluation.services.write_plan import plan_value
 from evaluation.views.access import page, sweep_for, sweep_frame
+from evaluation.views.gate_rows import gate_lines, in_words, veto_in_words
+from evaluation.views.recorded_words import shown
 from evaluation.views.release_record import HELD_OUT_COLUMNS, NUMBERS, behind, held_out_row, number, reproduce
+from evaluation.views.sweep_tabs import sweep_tabs
 from evaluation.views.wording import percent, said, words
 
 
@@ -84,7 +87,9 @@ def _show(
     context: dict[str, Any] = {
         **sweep_frame(actor, sweep, ("Release", "")),
         "value": plan_value(sweep.plan),
+        "sweep_tabs": sweep_tabs(sweep, "release"),
         "decision": decision,
+        "lines": gate_lines(decision),
         "computed": said(decision.disposition),
         "release": signed,
         "said": said(signed.disposition if signed else decision.disposition),
@@ -98,6 +103,7 @@ def _show(
         "stale": stale_reasons(sweep),
         "head_position": position,
         "head": link,
+        "may_export": allows(actor, "ledger.export"),
         "may_sign": signed is None and allows(actor, "release.sign"),
         "key": request.POST.get("key") or secrets.token_hex(16),
         "chosen": request.POST.get("disposition", str(decision.disposition)),
@@ -115,18 +121,32 @@ def _gate(reading: GateReading, texts: dict[str, str]) -> dict[str, Any]:
         "ident": reading.gate,
         "name": words(reading.gate),
         "rule": reading.rule_text,
-        "numbers": [(label, number(reading.numbers[key])) for key, label in NUMBERS.items() if key in reading.numbers],
+        "numbers": _numbers(reading),
         "signature": reading.numbers.get("signature", "counted, not sampled: no interval"),
         "said": said(reading.reading),
-        "reason": reading.reason,
+        "reason": in_words(reading),
         "questions": [(name, texts.get(name, "")) for name in reading.questions],
     }
+
+
+def _numbers(reading: GateReading) -> list[tuple[str, str, str]]:
+    """Return (name, number at three places, number as recorded) of everything a gate read."""
+    limits = [str(reading.numbers[name]) for name in ("tolerance", "limit") if name in reading.numbers]
+    found = []
+    for key, label in NUMBERS.items():
+        if key in reading.numbers:
+            value = reading.numbers[key]
+            exact = number(value)
+            found.append((label, exact if isinstance(value, int) or "/" in value else shown(value, limits), exact))
+    return found
 
 
 def _veto(veto: VetoReading, texts: dict[str, str]) -> dict[str, Any]:
     return {
         "name": words(veto.veto),
         "veto": veto,
+        "observed": shown(veto.observed, [veto.limit]),
+        "reason": veto_in_words(veto),
         "bound": percent(veto.upper_bound) if veto.upper_bound else "",
         "questions": [(name, texts.get(name, "")) for name in veto.questions],
     }

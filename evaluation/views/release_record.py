@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from annotate.permissions import By
@@ -24,6 +25,7 @@ from evaluation.services.write_plan import plan_value
 from evaluation.views import plan_reading
 from evaluation.views.access import page, sweep_for, sweep_frame
 from evaluation.views.downloads import attachment
+from evaluation.views.gate_rows import gate_lines, in_words, veto_in_words
 from evaluation.views.wording import counted, percent, said, words
 
 #: Names of a gate's numbers, in the order in which they are read.
@@ -52,7 +54,7 @@ def release_page(request: HttpRequest, pk: int) -> HttpResponse:
     """Show the record as a page that prints."""
     sweep, actor = sweep_for(request, pk, "release.view")
     record = record_of(asker(request), sweep)
-    trail = (("Release", f"/sweeps/{sweep.pk}/release/"), ("Record", ""))
+    trail = (("Release", reverse("release", args=[sweep.pk])), ("Record", ""))
     context: dict[str, Any] = {**sweep_frame(actor, sweep, *trail), "record": record, "parts": _drawn(record)}
     return respond(request, "evaluation/release_record.html", context)
 
@@ -87,7 +89,7 @@ def record_of(by: By, sweep: Sweep) -> ReleaseRecord:
         f"Release record of the study “{sweep.plan.study.title}”, by the plan {sweep.plan.name}{locked}.",
         stamp.isoformat(),
         (
-            Part("Disposition", (_disposition(sweep, signed, decision), Words(decision.reasons))),
+            Part("Disposition", (_disposition(sweep, signed, decision), _why(decision))),
             Part("Population", (section("population"), _population(sweep))),
             Part("Intervention", (section("hypothesis"), _arms(plan), section("phases"))),
             Part(
@@ -146,6 +148,11 @@ def _disposition(sweep: Sweep, signed: Release | None, decision: Decision) -> Fa
     return Facts(tuple(rows))
 
 
+def _why(decision: Decision) -> Grid:
+    rows = tuple((line.name, line.said.word, line.text) for line in gate_lines(decision))
+    return Grid(("Gate or veto", "Reading", "Read from"), rows)
+
+
 def _population(sweep: Sweep) -> Facts:
     fixture_set = sweep.plan.fixture_set
     return Facts((("Fixture set", f"{fixture_set.name}, frozen {fixture_set.frozen_at:{_STAMP}}"),))
@@ -167,7 +174,7 @@ def _gate(reading: GateReading, texts: dict[str, str]) -> Part:
     rows = [("Reading", said(reading.reading).word), ("Rule", reading.rule_text)]
     rows += [(label, number(reading.numbers[key])) for key, label in NUMBERS.items() if key in reading.numbers]
     rows.append(("How it was estimated", str(reading.numbers.get("signature", "counted, not sampled: no interval"))))
-    rows.append(("In words", reading.reason))
+    rows.append(("In words", in_words(reading)))
     names = [f"{name}: {texts[name]}" if name in texts else name for name in reading.questions]
     rows.append(("Questions behind it", "\n".join(names) or "none got worse"))
     return Part(f"Gate: {words(reading.gate)}", (Facts(tuple(rows)),))
@@ -181,7 +188,7 @@ def _vetoes(decision: Decision) -> Grid:
             one.observed,
             one.limit,
             percent(one.upper_bound) if one.upper_bound else "no bound",
-            " ".join([one.reason, *([f"Questions: {', '.join(one.questions)}."] if one.questions else [])]),
+            " ".join([veto_in_words(one), *([f"Questions: {', '.join(one.questions)}."] if one.questions else [])]),
         )
         for one in decision.vetoes
     ]

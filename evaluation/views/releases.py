@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from annotate.views.respond import respond
 from annotate.views.study_nav import asker, study_and_actor
+from evaluation.domain.decision import VetoReading
 from evaluation.domain.gates import GateReading
 from evaluation.domain.release_changes import reading_pairs, setting_changes, veto_pairs
 from evaluation.models import Sweep
@@ -17,7 +17,8 @@ from evaluation.selectors.pages import decision_for, release_of, stale_reasons
 from evaluation.selectors.releases import Released, corpus_changes, made_with, releases_of
 from evaluation.services.count_reading import count_reading
 from evaluation.views.access import frame, page
-from evaluation.views.release_record import number
+from evaluation.views.gate_rows import in_words
+from evaluation.views.recorded_words import shown
 from evaluation.views.wording import said, words
 from ledger.domain.canonical import parse_canonical
 
@@ -30,7 +31,7 @@ def releases(request: HttpRequest, slug: str) -> HttpResponse:
     found = releases_of(asker(request), study)
     asked = [request.GET.get(name, "") for name in ("before", "after")]
     context: dict[str, Any] = {
-        **frame(actor, study, ("Releases", reverse("releases", args=[slug]) if all(asked) else "")),
+        **frame(actor, study, *([("Comparison", "")] if all(asked) else []), section="releases"),
         "rows": [_row(one) for one in found],
         "before": asked[0] or (str(found[1].sweep.pk) if len(found) > 1 else ""),
         "after": asked[1] or (str(found[0].sweep.pk) if found else ""),
@@ -77,7 +78,7 @@ def _compared(before: Sweep, after: Sweep) -> dict[str, Any]:
         "gates": [
             (words(one.gate), _reading(one.before), _reading(one.after), one.turned) for one in reading_pairs(old, new)
         ],
-        "vetoes": [(words(one.veto), one.before, one.after) for one in veto_pairs(old, new)],
+        "vetoes": [(words(one.veto), _veto(one.before), _veto(one.after)) for one in veto_pairs(old, new)],
         "corpus": [(words(name.replace("_", " ")), names) for name, names in corpus.items() if names],
         "made_with": [
             (name, with_old.get(name, "not there"), with_new.get(name, "not there"))
@@ -88,17 +89,27 @@ def _compared(before: Sweep, after: Sweep) -> dict[str, Any]:
     }
 
 
+def _veto(found: VetoReading | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "observed": shown(found.observed, [found.limit]),
+        "limit": found.limit,
+        "triggered": found.triggered,
+    }
+
+
 def _reading(found: GateReading | None) -> dict[str, Any] | None:
     if found is None:
         return None
-    numbers = {name: number(found.numbers[name]) for name in ("point", "lower", "upper") if name in found.numbers}
-    bounds = f"{numbers['point']} [{numbers['lower']}, {numbers['upper']}]" if len(numbers) == 3 else ""
-    measured = number(found.numbers["measured"]) if "measured" in found.numbers else ""
+    limits = [str(found.numbers[name]) for name in ("tolerance", "limit") if name in found.numbers]
+    numbers = [shown(str(found.numbers[name]), limits) for name in ("point", "lower", "upper") if name in found.numbers]
+    bounds = f"{numbers[0]} [{numbers[1]}, {numbers[2]}]" if len(numbers) == 3 else ""
+    measured = shown(str(found.numbers["measured"]), limits) if "measured" in found.numbers else ""
     count = f"n = {found.numbers['questions']}" if "questions" in found.numbers else ""
     return {
         "said": said(found.reading),
-        "text": bounds or measured or "no number",
+        "text": bounds or measured or in_words(found),
         "count": count,
-        "reason": found.reason,
         "questions": len(found.questions),
     }

@@ -10,8 +10,9 @@ from django.http import Http404
 from django.urls import reverse
 
 from evaluation.charts import svg
+from evaluation.views.chart_of_frontier import frontier_chart
 from evaluation.views.chart_parts import Asked, Chart
-from evaluation.views.charts_of_cost import agreement_chart, frontier_chart, loss_chart
+from evaluation.views.charts_of_loss import agreement_chart, loss_chart
 from evaluation.views.charts_of_support import forest_chart, heat_chart, support_chart
 from evaluation.views.wording import words
 

@@ -15,6 +15,7 @@ from annotate.views.respond import respond
 from annotate.views.study_nav import asker
 from evaluation.charts import svg
 from evaluation.models import Sweep
+from evaluation.selectors.latency import latencies_of
 from evaluation.selectors.pages import question_texts
 from evaluation.services.write_plan import plan_value
 from evaluation.views.access import page, sweep_for, sweep_frame
@@ -22,9 +23,11 @@ from evaluation.views.chart_parts import Asked
 from evaluation.views.downloads import attachment, csv_file, table_file
 from evaluation.views.question_list import listed_questions
 from evaluation.views.question_rows import QuestionRow
+from evaluation.views.report_asked import report_for, view_for
 from evaluation.views.result_charts import chart_of, figure_of, title_of
 from evaluation.views.result_tables import OVERALL
-from evaluation.views.results import report_for, view_for
+from evaluation.views.results import CHARTS
+from evaluation.views.sweep_tabs import sweep_tabs
 from evaluation.views.wording import words
 
 HEADER = (
@@ -72,8 +75,16 @@ def drawing(request: HttpRequest, pk: int, name: str) -> HttpResponse:
     sweep, actor = sweep_for(request, pk, "results.view")
     asked = _asked(request, sweep, actor, name)
     chart = figure_of(sweep.pk, asked, name, drawn=True)
-    trail = (("Results", reverse("results", args=[sweep.pk])), (words(name), ""))
-    context = {**sweep_frame(actor, sweep, *trail), "chart": chart, "segment": words(asked.segment)}
+    title = dict(CHARTS).get(name, words(name))
+    trail = (("Results", reverse("results", args=[sweep.pk])), (title, ""))
+    context = {
+        **sweep_frame(actor, sweep, *trail),
+        "sweep_tabs": sweep_tabs(sweep, "results-charts", asked.report.candidate),
+        "report": asked.report,
+        "chart": chart,
+        "title": title,
+        "segment": "All segments together" if asked.segment == OVERALL else words(asked.segment),
+    }
     return respond(request, "evaluation/chart.html", context, partial="drawing")
 
 
@@ -87,7 +98,8 @@ def _asked(request: HttpRequest, sweep: Sweep, actor: Actor, name: str) -> Asked
     if name == "agreement":
         require(actor, "agreement.view")
         lines = agreement_of(asker(request), sweep.plan.study)
-    return Asked(report, plan_value(sweep.plan), place, segment, lines)
+    latencies = latencies_of(sweep) if name == "frontier" else ()
+    return Asked(report, plan_value(sweep.plan), place, segment, lines, latencies)
 
 
 @require_safe

@@ -10,6 +10,7 @@ from evaluation.charts.support_by_phase import PhasePoint
 from evaluation.domain.outcomes import Stage
 from evaluation.domain.plan_words import MetricName
 from evaluation.services.results import SweepResults
+from evaluation.views.recorded_words import plain
 from evaluation.views.wording import (
     FATES,
     count_of,
@@ -325,7 +326,11 @@ def difference(cells: Mapping[str, Any]) -> Difference:
     if cells["value"] is None:
         return Difference("undefined", "", signature(cells), "", cells["reason"] or "no value", counted_in(cells))
     return Difference(
-        signed(cells["value"]), interval(cells), signature(cells), interval_note(cells), counted_in=counted_in(cells)
+        signed(cells["value"]),
+        interval(cells),
+        signature(cells),
+        plain(interval_note(cells)),
+        counted_in=counted_in(cells),
     )
 
 
@@ -336,7 +341,7 @@ def level(cells: Mapping[str, Any]) -> Difference:
     bounds = "no interval"
     if cells["lower"] is not None and cells["upper"] is not None:
         bounds = f"[{share(cells['lower'])},\u00a0{share(cells['upper'])}]"
-    return Difference(share(cells["value"]), bounds, signature(cells), interval_note(cells))
+    return Difference(share(cells["value"]), bounds, signature(cells), plain(interval_note(cells)))
 
 
 def finding(baseline: Sequence[PhasePoint], candidate: Sequence[PhasePoint]) -> str:

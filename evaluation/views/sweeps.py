@@ -16,11 +16,13 @@ from evaluation.domain.sweep_limits import NAMES, NONE, read_limits
 from evaluation.models import Sweep
 from evaluation.selectors.latency import latencies_of
 from evaluation.selectors.pages import failed_attempts, release_of, sweep_progress
+from evaluation.selectors.reuse import reused_from
 from evaluation.services.cancel_sweep import cancel_sweep
 from evaluation.services.limit_sweep import limits_of, resume_sweep, used_by
 from evaluation.services.write_plan import plan_value
 from evaluation.views.access import page, sweep_for, sweep_frame
-from evaluation.views.operations_reading import latency_row, used_rows
+from evaluation.views.operations_reading import latency_row, reused_rows, used_rows
+from evaluation.views.sweep_tabs import sweep_tabs
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -50,11 +52,14 @@ def _show(
         "may_resume": open_state and allows(actor, "sweep.start"),
         "capped": found.state == Sweep.State.CAPPED,
         "used": used_rows(limits, used_by(found), progress.total),
+        "reused": reused_rows(reused_from(found), recompute=found.recompute),
+        "may_export": allows(actor, "ledger.export"),
         "latencies": [latency_row(one) for one in latencies_of(found)],
         "limits": {**limits.as_text(), **{name: text for name in NAMES if (text := request.POST.get(name))}},
         "limit_problem": limit_problem,
         "release": release_of(found),
         "value": plan_value(found.plan),
+        "sweep_tabs": sweep_tabs(found, "sweep") if found.state == Sweep.State.SEALED else [],
     }
     return respond(request, "evaluation/sweep.html", context, partial="progress", status=status)
 

@@ -134,6 +134,20 @@ def test_seed_that_is_none_is_refused(seed: Any) -> None:
     assert not Sweep.objects.exists()
 
 
+def test_recompute_is_sent_shown_and_must_be_a_truth_value() -> None:
+    plan = make_plan()
+    client = lead_of(plan)
+    url = reverse("api-plan-sweeps", args=[plan.pk])
+    for value in ("yes", 1, None):
+        answer = post(client, url, {"recompute": value}, "a-good-key")
+        assert answer.status_code == 422
+        assert problems(answer)[0]["where"] == "recompute"
+    made = post(client, url, {"recompute": True}, "a-good-key").json()
+    assert made["recompute"] is True
+    shown = client.get(made["url"]).json()
+    assert (shown["recompute"], shown["reused"]) == (True, {})
+
+
 def test_caps_are_sent_shown_and_raised() -> None:
     plan = make_plan()
     client = lead_of(plan)

@@ -39,8 +39,8 @@ DRAWN: dict[str, Callable[[], str]] = {
         [losses.Step("a", "All", 4, 0, "all", "4"), losses.Step("a", "Left", 3, 0, "left", "3")]
     ),
     "empty losses": lambda: losses.draw([losses.Step("a", "All", 0, 0, "all", "0")]),
-    "frontier": lambda: frontier.draw([frontier.Arm("a", 0.5, None, None, 3.0, dominated=True)], "Tokens", 0.4),
-    "empty frontier": lambda: frontier.draw([], "Tokens", None),
+    "frontier": lambda: frontier.draw([frontier.Arm("a", 0.5, None, None, 3.0, True, "Tokens")], ["Tokens"], 0.4),
+    "empty frontier": lambda: frontier.draw([], [], None),
 }
 
 
@@ -117,10 +117,14 @@ class TestChartFiles(TestCase):
         assert [row["arm"] for row in self.rows("frontier")] == ["window-48-16", "window-48-0"]
 
     def test_charts_wait_for_their_drawing_but_not_for_their_numbers(self) -> None:
-        page = self.client.get(reverse("results", args=[self.sweep.pk])).content.decode()
-        assert page.count("Drawing …") == 10
-        assert page.count("The same numbers as a table") == 10
-        assert page.count("<noscript><img") == 10
+        # Five charts of two samples; the results page draws two of them and says what the others find.
+        for name, figures in (("results-charts", 10), ("results", 4)):
+            page = self.client.get(reverse(name, args=[self.sweep.pk])).content.decode()
+            assert page.count("Drawing …") == figures
+            assert page.count("The same numbers as a table") == figures
+            assert page.count("<noscript><img") == figures
+        for name in ("questions-by-phase", "losses", "frontier"):
+            assert f"/charts/?candidate=window-48-0#c-{name}" in page
 
     def test_measures_page_draws_the_agreement_only_when_asked(self) -> None:
         address = reverse("results-measures", args=[self.sweep.pk])

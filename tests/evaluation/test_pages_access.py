@@ -34,6 +34,8 @@ class TestAccess(TestCase):
             reverse("results-segment", args=[sweep, "number-and-scope"]),
             reverse("results-parquet", args=[sweep]),
             reverse("results-measures", args=[sweep]),
+            reverse("results-top-k", args=[sweep]),
+            reverse("results-charts", args=[sweep]),
             reverse("results-chart", args=[sweep, "losses", "svg"]),
             reverse("results-chart", args=[sweep, "agreement", "csv"]),
             reverse("results-drawing", args=[sweep, "differences"]),

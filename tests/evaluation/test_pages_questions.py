@@ -102,7 +102,8 @@ class TestQuestionList(TestCase):
 
     def test_pages_answer_head_and_refuse_post(self) -> None:
         for name, args in (
-            ("results", []), ("results-measures", []), ("sweep-questions", []), ("sweep-question", ["opening"]),
+            ("results", []), ("results-top-k", []), ("results-charts", []), ("results-measures", []),
+            ("sweep-questions", []), ("sweep-question", ["opening"]),
             ("results-segment", ["overall"]), ("results-chart", ["losses", "csv"]), ("sweep", []),
         ):  # fmt: skip
             address = reverse(name, args=[self.sweep.pk, *args])

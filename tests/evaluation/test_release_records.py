@@ -18,6 +18,7 @@ from evaluation.printing.record_pdf import NOTE, printable, record_pdf
 from evaluation.services.decide_release import decide_release
 from evaluation.services.problems import NotSealed
 from evaluation.services.sign_release import sign_release
+from evaluation.views.gate_rows import in_words
 from evaluation.views.release_record import record_of
 from tests.factories.studies import make_member
 from tests.factories.sweeps import PLAN, make_fixture_set, make_plan, make_sealed_sweep, make_sweep
@@ -87,7 +88,8 @@ class TestRecord(TestCase):
         ):
             assert wanted in text, wanted
         for reading in decide_release(self.sweep).readings:
-            assert reading.reason in text
+            assert in_words(reading) in text
+            assert str(reading.numbers["signature"]) in text if "signature" in reading.numbers else True
             assert all(name in text for name in reading.questions)
 
     def test_page_and_pdf_are_for_readers_of_the_release_and_the_pdf_is_the_same_twice(self) -> None:

@@ -1,17 +1,12 @@
-"""Charts of what support was lost to and what it costs, and of how far annotators agreed on it."""
+"""Charts of what support was lost to and of how far annotators agreed on it."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from annotate.domain.agreement_intervals import CONFIDENCE, REPLICATES, SEED
 from annotate.domain.agreement_report import DIFFERENCES
-from evaluation.charts import frontier, intervals, losses
-from evaluation.domain.frontier import UNITS
-from evaluation.domain.plan_words import FrontierCost
+from evaluation.charts import intervals, losses
 from evaluation.views.chart_parts import Asked, Chart
-from evaluation.views.result_tables import OVERALL
-from evaluation.views.wording import FATES, count_of, counted, interval, share, signature, words
+from evaluation.views.wording import FATES, count_of, counted
 
 
 def loss_chart(asked: Asked) -> Chart:
@@ -50,60 +45,6 @@ def loss_chart(asked: Asked) -> Chart:
         "Runs over all shared phases and repeats, by the stage after which support was never complete again; "
         "counted, not sampled",
         lambda inside: losses.draw(steps, inside),
-    )
-
-
-def frontier_chart(asked: Asked) -> Chart:
-    """Support against cost, every arm of the plan; the cost is the one the plan compares by."""
-    row = asked.report.results.row("frontier", view=asked.place.view, sample=asked.place.sample, segment=OVERALL)
-    kind = FrontierCost(row["floor_cost"])
-    if str(kind) not in row["compared"] and row["compared"]:
-        kind = FrontierCost(row["compared"][0])
-    arms = [
-        frontier.Arm(
-            one["arm"],
-            one["support"]["value"],
-            one["support"]["lower"],
-            one["support"]["upper"],
-            one["costs"][str(kind)],
-            bool(one["dominated_by"]),
-        )
-        for one in row["arms"]
-        if one["support"]["value"] is not None and one["costs"][str(kind)] is not None
-    ]
-    dominated = [one["arm"] for one in row["arms"] if one["dominated_by"]]
-    heading = f"{', '.join(dominated)} dominated" if dominated else "no arm is dominated by another"
-    if row["cheapest"]:
-        heading = f"{row['cheapest']} is the cheapest above the floor {row['floor']}; {heading}"
-    costs = [str(one) for one in FrontierCost]
-    return Chart(
-        "frontier",
-        heading if arms else "no arm has both a figure of support and a cost",
-        ("Arm", "Support", "Interval", *(words(one) for one in costs), "Dominated by"),
-        tuple(
-            (
-                one["arm"],
-                share(one["support"]["value"]),
-                interval(one["support"]),
-                *(_cost(one["costs"][cost]) for cost in costs),
-                ", ".join(one["dominated_by"]) or "no arm",
-            )
-            for one in row["arms"]
-        ),
-        ("arm", "support", "lower", "upper", *costs, "dominated_by", "above_floor"),
-        tuple(
-            (
-                one["arm"],
-                *(one["support"][part] for part in ("value", "lower", "upper")),
-                *(one["costs"][cost] for cost in costs),
-                " ".join(one["dominated_by"]),
-                one["above_floor"],
-            )
-            for one in row["arms"]
-        ),
-        f"Costs: {'; '.join(UNITS[FrontierCost(one)] for one in costs)}. {signature(row['arms'][0]['support'])}",
-        lambda inside: frontier.draw(arms, words(UNITS[kind]), float(row["floor"]) if row["floor"] else None, inside),
-        row["reason"] + "".join(f" {words(cost)}: {why}." for cost, why in row["left_out"].items()),
     )
 
 
@@ -160,7 +101,3 @@ def agreement_chart(asked: Asked) -> Chart:
         f"{int(CONFIDENCE * 100)} % percentile intervals, {REPLICATES} resamples of questions, seed {SEED}",
         lambda inside: intervals.draw(drawn, "Agreement", (floor, 1.0), heading=inside),
     )
-
-
-def _cost(value: Any) -> str:
-    return "Not measured" if value is None else f"{value:,.2f}"
