@@ -92,11 +92,17 @@ def test_every_page_is_accessible_and_looks_right(
         "plans": "/studies/tools/plans/?preset=demo",
         "plan": f"/plans/{draft.pk}/",
         "sweep": f"/sweeps/{running.pk}/",
+        "sweep-sealed": f"/sweeps/{sealed.pk}/",
         "results": f"/sweeps/{sealed.pk}/results/",
+        "top-k": f"/sweeps/{sealed.pk}/top-k/",
+        "charts": f"/sweeps/{sealed.pk}/charts/",
         "segment": f"/sweeps/{sealed.pk}/results/overall/",
         "questions": f"/sweeps/{sealed.pk}/questions/?change=fragile",
         "measures": f"/sweeps/{sealed.pk}/measures/",
-        "chart": f"/sweeps/{sealed.pk}/charts/questions-by-phase/",
+        **{
+            f"chart-{name}": f"/sweeps/{sealed.pk}/charts/{name}/"
+            for name in ("questions-by-phase", "frontier", "agreement")
+        },
         "question": f"/sweeps/{sealed.pk}/questions/opening/?phase=1/2",
         "restricted": f"/sweeps/{sealed.pk}/questions/alarm/?phase=1/2",
         "markup": f"/sweeps/{sealed.pk}/questions/incident/?phase=1/2",

@@ -62,6 +62,7 @@ def test_lost_question_leads_to_a_draft_and_every_page_is_accessible_and_looks_r
         if page.get_by_role("button", name="Open it as a plan").count():
             break
     page.get_by_role("button", name="Open it as a plan").first.click()
+    check_accessibility(page)
     expect(page.get_by_label("Plan as TOML")).to_have_value(re.compile(f"{lost} lost its support"))
     page.get_by_role("button", name="Write draft").click()
     expect(page.get_by_text("draft", exact=False).first).to_be_visible()
