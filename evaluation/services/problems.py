@@ -23,6 +23,10 @@ class NotSealed(Conflict):
     """The sweep has no sealed results yet."""
 
 
+class ResultsAltered(Conflict):
+    """The sealed results are not the ones that are stored."""
+
+
 class AlreadySigned(Conflict):
     """The sweep's release is signed."""
 

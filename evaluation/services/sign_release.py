@@ -13,9 +13,9 @@ from evaluation.domain.decision import Decision, Disposition, decision_payload
 from evaluation.models import Release, Sweep
 from evaluation.records import RELEASE_SIGNED, release_payload
 from evaluation.services.decide_release import decide_release
-from evaluation.services.problems import AlreadySigned, CannotAccept, Conflict, ReasonMissing
+from evaluation.services.problems import AlreadySigned, CannotAccept, Conflict, ReasonMissing, ResultsAltered
 from ledger.domain.canonical import canonical_bytes, digest
-from ledger.services import append
+from ledger.services import LedgerError, append, check_sealed
 
 
 def sign_release(
@@ -32,10 +32,10 @@ def sign_release(
     override and needs `override_reason`. The disposition is computed here from the sealed results, never taken from a
     form. Permission `release.sign`.
 
-    Raises NotSealed, AlreadySigned for a second release of the sweep, Conflict for a key that signed another sweep's
-    release or another disposition or reason, ReasonMissing for an override without a reason (or a reason without an
-    override), CannotAccept for accepting under a post-hoc plan, NotAllowed, BadInput for a reason with a NUL, which
-    PostgreSQL stores in no text.
+    Raises NotSealed, ResultsAltered where a stored result is not what was sealed, AlreadySigned for a second release of
+    the sweep, Conflict for a key that signed another sweep's release or another disposition or reason, ReasonMissing for
+    an override without a reason (or a reason without an override), CannotAccept for accepting under a post-hoc plan,
+    NotAllowed, BadInput for a reason with a NUL, which PostgreSQL stores in no text.
     """
     authorise(by, sweep.plan.study, "release.sign")
     if "\x00" in override_reason:
@@ -43,6 +43,7 @@ def sign_release(
     if found := _signed(sweep, idempotency_key, disposition, override_reason.strip()):
         return found
     decision = decide_release(sweep)
+    _check_results(sweep)
     chosen = _chosen(sweep, decision, disposition, override_reason.strip())
     try:
         with transaction.atomic():
@@ -62,6 +63,16 @@ def release_canonical(sweep: Sweep, decision: Decision) -> dict[str, Any]:
         "root": sweep.root,
         "decision": decision_payload(decision),
     }
+
+
+def _check_results(sweep: Sweep) -> None:
+    # Triggers keep results as they are, but not from whoever owns the database: a signature is worth this reading.
+    try:
+        check_sealed(sweep.scope, sweep.root)
+    except LedgerError as error:
+        raise ResultsAltered(
+            f"Nothing was signed: {error} Restore the results from a backup, or sweep again under a new plan."
+        ) from error
 
 
 def _signed(sweep: Sweep, key: str, wanted: Disposition | None, reason: str) -> Release | None:

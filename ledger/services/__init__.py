@@ -4,6 +4,7 @@ from ledger.domain.chain import ExternalHead
 from ledger.domain.encoding import MAX_PAYLOAD_BYTES, PayloadTooLarge
 from ledger.domain.report import Report
 from ledger.services.append import LedgerError, append
+from ledger.services.check_sealed import check_sealed
 from ledger.services.export import WrongUsage, export_bundle
 from ledger.services.results import ResultConflict, ResultEntry, ScopeSealed, StoredEntry, put_results, stored_entries
 from ledger.services.seal import SEALED_KIND, seal, sealed_leaves
@@ -23,6 +24,7 @@ __all__ = [
     "StoredEntry",
     "WrongUsage",
     "append",
+    "check_sealed",
     "export_bundle",
     "put_results",
     "seal",

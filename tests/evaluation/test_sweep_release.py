@@ -16,7 +16,14 @@ from evaluation.domain.decision import Disposition, decision_from_payload
 from evaluation.models import Cell, Plan, Release, Sweep, SweepReport
 from evaluation.services.decide_release import decide_release
 from evaluation.services.lock_plan import lock_plan
-from evaluation.services.problems import AlreadySigned, CannotAccept, Conflict, NotSealed, ReasonMissing
+from evaluation.services.problems import (
+    AlreadySigned,
+    CannotAccept,
+    Conflict,
+    NotSealed,
+    ReasonMissing,
+    ResultsAltered,
+)
 from evaluation.services.results import sweep_results
 from evaluation.services.sign_release import sign_release
 from evaluation.services.start_sweep import start_sweep
@@ -24,7 +31,7 @@ from evaluation.services.work import drain
 from evaluation.services.write_plan import write_plan
 from ledger import triggers
 from ledger.domain.canonical import parse_canonical
-from ledger.models import Record
+from ledger.models import Record, Result
 from ledger.services import verify
 from tests.evaluation.sweeps import plan_toml, small_study, started
 from tests.factories.studies import make_member, make_person, make_study
@@ -169,6 +176,20 @@ def test_signed_release_cannot_be_changed(sealed: Sweep, lead: Person, change: d
         Release.objects.update(**change)
     with pytest.raises(DatabaseError), transaction.atomic():
         Release.objects.all().delete()
+
+
+@lifting_triggers
+def test_results_changed_under_the_triggers_are_not_signed(sealed: Sweep, lead: Person) -> None:
+    row = Result.objects.filter(scope=sealed.scope, kind="outcome").first()
+    assert row is not None
+    other = Result.objects.filter(scope=sealed.scope, kind="outcome").exclude(pk=row.pk).first()
+    assert other is not None
+    assert bytes(other.payload) != bytes(row.payload)
+    with triggers.lifted(connection):
+        Result.objects.filter(pk=row.pk).update(payload=other.payload, encoding=other.encoding)
+    with pytest.raises(ResultsAltered, match="run verify_ledger"):
+        sign_release(lead, sealed, idempotency_key="k")
+    assert not Release.objects.exists()
 
 
 @lifting_triggers
