@@ -33,9 +33,9 @@ def sign_release(
     form. Permission `release.sign`.
 
     Raises NotSealed, ResultsAltered where a stored result is not what was sealed, AlreadySigned for a second release of
-    the sweep, Conflict for a key that signed another sweep's release or another disposition or reason, ReasonMissing for
-    an override without a reason (or a reason without an override), CannotAccept for accepting under a post-hoc plan,
-    NotAllowed, BadInput for a reason with a NUL, which PostgreSQL stores in no text.
+    the sweep, Conflict for a key that signed another sweep's release or another disposition or reason, ReasonMissing
+    for an override without a reason (or a reason without an override), CannotAccept for accepting under a post-hoc
+    plan, NotAllowed, BadInput for a reason with a NUL, which PostgreSQL stores in no text.
     """
     authorise(by, sweep.plan.study, "release.sign")
     if "\x00" in override_reason:
