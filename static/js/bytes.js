@@ -90,7 +90,8 @@ function lastFrom(elements, name, byte, closing) {
 
 /** The block of `source` that holds a byte; for a closing edge the one that ends there. */
 export const blockAt = (source, byte, closing = false) =>
-  lastFrom(source.querySelectorAll(".block"), "blockStart", byte, closing);
+  // Its children and not what a selector finds: caret and handles, which stand behind the blocks, compare as beyond them.
+  lastFrom(source.children, "blockStart", byte, closing);
 
 /** The run that holds a byte, or null where its block is not loaded. */
 export function runAt(source, byte, closing = false) {
@@ -130,8 +131,10 @@ export function textOf(run) {
 /** Exact text of `[start, end)`, or null where a part of it is hidden or not loaded. */
 export function textBetween(source, start, end) {
   let text = "";
+  let run = null;
   for (let at = start; at < end; ) {
-    const run = runAt(source, at);
+    // From neighbour to neighbour: a block may be thousands of atoms.
+    run = run?.nextElementSibling ?? runAt(source, at);
     const whole = run && textOf(run);
     if (whole === null || whole === undefined) return null;
     const first = Number(run.dataset.start);

@@ -185,3 +185,23 @@ def test_text_of_any_direction_and_screens_of_any_size_are_accessible(
         expect(page.locator(".span-row")).to_be_visible()
         page.get_by_role("button", name="Source", exact=True).click()
     check_accessibility(page)
+
+
+def test_a_sentence_as_long_as_a_book_is_marked_without_loading_it(
+    page: Page, live_server: Any, sign_in: SignIn
+) -> None:
+    desk = make_desk("\x00" + "x\r" * 60_000)
+    sign_in(page, desk.one)
+    held: list[Any] = []
+
+    def hold(route: Any) -> None:
+        held.append(route)
+
+    page.route("**/blocks/**", hold)
+    open_task(page, live_server, desk.first)
+    press(page, "1 Enter")
+    saved(page, desk.first, lambda content: places(content) == [(0, 120_000)])
+    # The server sends the quote that the page did not have.
+    expect(page.locator(".span-row .quote")).to_contain_text("x")
+    for route in held:
+        route.continue_()

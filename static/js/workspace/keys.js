@@ -4,6 +4,7 @@ import { Caret } from "./caret.js";
 import { KeySheet } from "./keysheet.js";
 
 const RANGE = /^\s*(\d{1,7})\s*(?:[-–]\s*(\d{1,7})\s*)?$/;
+const LONG = 65_536;
 const $ = (id) => document.getElementById(id);
 
 export class Keys {
@@ -28,7 +29,8 @@ export class Keys {
     const range = await this.desk.sentences.range(first, Number(found[2] ?? first)).catch(() => undefined);
     if (range === undefined) return this.desk.say("The sentence numbers could not be loaded. Try again in a moment.");
     if (range === null) return this.desk.say(`There is no sentence ${text.trim()}.`);
-    await this.desk.blocks.ensure(range.start, range.end);
+    // Loaded for its quote, which the server compares. A sentence as long as a book is marked by its bytes alone.
+    if (range.end - range.start < LONG) await this.desk.blocks.ensure(range.start, range.end);
     this.desk.spans.mark(range.start, range.end);
     await this.desk.blocks.show(range.start, "nearest");
     this.desk.show();
