@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from annotate.domain.content import AnswerContract, PassContent
 from annotate.services.pause_task import pause_tasks
 from annotate.services.reassign import reassign
 from annotate.services.save_pass import save_pass
@@ -106,3 +107,27 @@ def test_the_plain_form_says_why_it_waits(
     page.locator("#new_end").fill("89")
     page.locator("#add-span").click()
     expect(page.get_by_text("Not marked yet")).to_be_visible()
+
+
+def test_what_a_crashed_tab_left_meets_a_newer_revision_with_both_shown(
+    page: Page, live_server: Any, sign_in: SignIn, expect_status: Callable[..., None]
+) -> None:
+    desk = make_desk("Mind the \u202egap. And the next one.")
+    sign_in(page, desk.one)
+    open_task(page, live_server, desk.first)
+    page.route("**/edits/", lambda route: route.fulfill(status=503, body="away"))
+    expect_status(503, 409)
+    press(page, "1 Enter")
+    expect(page.get_by_text("The server does not answer")).to_be_visible()
+    page.close(run_before_unload=False)
+    save_pass(desk.one, desk.first, 0, PassContent(AnswerContract(answer="From elsewhere.")))
+    again = page.context.new_page()
+    open_task(again, live_server, desk.first)
+    expect(again.get_by_text("This pass was changed elsewhere")).to_be_visible()
+    again.get_by_role("button", name="Put mine on top").click()
+    content = saved(again, desk.first, lambda found: len(found.spans) == 1)
+    assert content.contract.answer == "From elsewhere."
+    assert desk.first.work.refused_saves.count() == 1
+    # What turns the direction of a text turns nothing around its quote.
+    quote = again.locator(".span-row .quote")
+    assert quote.evaluate("(element) => getComputedStyle(element).unicodeBidi") == "isolate"
