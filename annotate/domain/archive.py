@@ -23,6 +23,9 @@ FOLDERS = frozenset({CANONICAL, PUBLISHED, SOURCES, ORIGINALS, SCHEMAS})
 #: Unpacked bytes read from an archive at most: a small file can hold a large one.
 MOST_BYTES = 1 << 30
 MOST_MEMBERS = 100_000
+#: Read at most between one file's bytes and the next one's: an extended header says how long it is itself, and tarfile
+#: would read it whole. Names of the longest identifiers take 2 kB.
+MOST_HEADER = 64 * 1024
 
 
 def sums(files: Mapping[str, bytes]) -> bytes:
@@ -55,7 +58,7 @@ def unpack(data: bytes, where: str) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     total = 0
     try:
-        with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as tar:
+        with _Metered(fileobj=io.BytesIO(data), mode="rb") as stream, tarfile.open(fileobj=stream, mode="r:") as tar:
             for member in tar:
                 _check_member(member, files, where)
                 total += member.size
@@ -64,7 +67,9 @@ def unpack(data: bytes, where: str) -> dict[str, bytes]:
                         where, "it unpacks to more than an archive may hold", f"At most {MOST_BYTES:,} bytes."
                     )
                 content = tar.extractfile(member)
+                stream.left = member.size
                 files[member.name] = content.read() if content else b""
+                stream.left = MOST_HEADER
     except (tarfile.TarError, OSError, EOFError, ValueError, zlib.error) as error:
         raise BadInput(
             where, f"it is no gzipped tar archive: {error}", "Export it again with export_archive."
@@ -79,6 +84,19 @@ def unpack(data: bytes, where: str) -> dict[str, bytes]:
     if SET not in files:
         raise BadInput(where, f"it holds no {SET}", "Export it again with export_archive.")
     return files
+
+
+class _Metered(gzip.GzipFile):
+    """The unpacked stream, of which tarfile may read `left` more bytes before it is allowed others."""
+
+    left = MOST_HEADER
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Return the next `size` bytes; raises tarfile.ReadError where that is more than may be read now."""
+        self.left -= self.left + 1 if size is None or size < 0 else size
+        if self.left < 0:
+            raise tarfile.ReadError(f"a header of more than {MOST_HEADER} bytes")
+        return super().read(size)
 
 
 def _check_member(member: tarfile.TarInfo, files: Mapping[str, bytes], where: str) -> None:

@@ -244,6 +244,42 @@ def test_unpack_refuses_what_is_no_archive_and_says_where(data: bytes, match: st
         archive.unpack(data, "a.tar.gz")
 
 
+def extended(fill: bytes, **headers: str) -> bytes:
+    """Return a gzipped tar whose only member comes after an extended header; `fill` is the member's content."""
+    member = tarfile.TarInfo("set.json")
+    member.size, member.pax_headers = len(fill), headers
+    return gzip.compress(member.tobuf(tarfile.PAX_FORMAT) + fill)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(extended(b"", comment="x" * (8 << 20)), id="one header of 8 MB"),
+        pytest.param(
+            extended(b"9999999\n" + b"1\n" * (4 << 20), **{"GNU.sparse.major": "1", "GNU.sparse.minor": "0"}),
+            id="an endless map of holes",
+        ),
+        pytest.param(
+            gzip.compress(
+                b"".join(
+                    tarfile.TarInfo.create_pax_global_header({"comment": f"{n}" * 40_000})  # type: ignore[attr-defined]
+                    for n in range(9)
+                )
+            ),
+            id="a chain of headers",
+        ),
+    ],
+)
+def test_unpack_reads_no_header_of_any_length(data: bytes) -> None:
+    with pytest.raises(BadInput, match="a header of more than 65536 bytes"):
+        archive.unpack(data, "a.tar.gz")
+
+
+def test_the_longest_name_of_a_fixture_is_unpacked() -> None:
+    files = {"set.json": b"{}", f"canonical/{'q' * 120}.json": b"{}"}
+    assert archive.unpack(archive.pack(files), "a.tar.gz") == files
+
+
 @pytest.mark.parametrize(
     ("change", "match"),
     [
