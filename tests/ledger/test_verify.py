@@ -134,6 +134,82 @@ def test_rechained_after_deleting_one_is_found_by_the_head_outside(filled):
         assert "head.rechained" in kinds(verify(filled))
 
 
+@pytest.mark.parametrize("last", [1, 3, 5])
+def test_last_records_cut_off_with_their_results_seals_and_head_are_found_by_the_head_outside(filled, last):
+    with forged():
+        cut = set(Record.objects.filter(seq__gt=8 - last).values_list("scope", flat=True))
+        kept = set(Record.objects.filter(seq__lte=8 - last).values_list("scope", flat=True))
+        run("DELETE FROM ledger_record WHERE seq > %s", [8 - last])
+        run("DELETE FROM ledger_seal WHERE record_seq > %s", [8 - last])
+        for scope in cut - kept:
+            run("DELETE FROM ledger_result WHERE scope = %s", [scope])
+        Head.objects.update(seq=8 - last, link=Record.objects.get(seq=8 - last).link)
+        assert verify().ok
+        assert kinds(verify(filled)) == {"head.truncated"}
+        # Grown again to the old height with records of another story, it is told by its link.
+        for number in range(last + 1):
+            append("test.plain", number, "study:1")
+        assert verify().ok
+        assert kinds(verify(filled)) == {"head.rechained"}
+
+
+@pytest.mark.parametrize("pair", [(1, 2), (2, 8), (7, 8)])
+def test_two_records_exchanged_and_everything_chained_anew_are_found_by_the_head_outside(filled, pair):
+    one, two = pair
+    with forged():
+        _exchange(one, two)
+        rechain(one)
+        assert verify().ok
+        assert "head.rechained" in kinds(verify(filled))
+
+
+def _exchange(one, two):
+    """Give each record the other's place; where one of them is a seal's, its row moves along."""
+    run("UPDATE ledger_record SET seq = 100 WHERE seq = %s", [one])
+    run("UPDATE ledger_record SET seq = %s WHERE seq = %s", [one, two])
+    run("UPDATE ledger_record SET seq = %s WHERE seq = 100", [two])
+    run("UPDATE ledger_seal SET record_seq = 100 WHERE record_seq = %s", [one])
+    run("UPDATE ledger_seal SET record_seq = %s WHERE record_seq = %s", [one, two])
+    run("UPDATE ledger_seal SET record_seq = %s WHERE record_seq = 100", [two])
+
+
+def test_older_copy_of_the_database_put_back_is_found_by_the_head_noted_since(filled):
+    append("test.plain", "since", "study:1")
+    with transaction.atomic():
+        put_results("sweep:3", [ResultEntry("a", "test.answer", 1)])
+        seal("sweep:3", 1)
+    head = verify().head
+    with forged():
+        # As the copy was: nothing of what came after it, and sound in itself.
+        run("DELETE FROM ledger_result WHERE scope = 'sweep:3'")
+        run("DELETE FROM ledger_seal WHERE scope = 'sweep:3'")
+        run("DELETE FROM ledger_record WHERE seq > 8")
+        Head.objects.update(seq=filled.seq, link=filled.link)
+        assert verify(filled).ok
+        assert kinds(verify(head)) == {"head.truncated"}
+        # Work goes on in the copy, further than the head was.
+        for number in range(4):
+            append("test.plain", number, "study:1")
+        assert verify(filled).ok
+        assert kinds(verify(head)) == {"head.rechained"}
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["gaps left", "chained anew"])
+def test_whole_study_deleted_is_found_by_the_head_outside(filled, again):
+    with forged():
+        run("DELETE FROM ledger_record WHERE scope IN ('study:1', 'sweep:1')")
+        run("DELETE FROM ledger_seal WHERE scope = 'sweep:1'")
+        run("DELETE FROM ledger_result WHERE scope = 'sweep:1'")
+        assert "chain.gap" in kinds(verify())
+        if again:
+            for seq, old in enumerate(Record.objects.order_by("seq").values_list("seq", flat=True), 1):
+                run("UPDATE ledger_record SET seq = %s WHERE seq = %s", [seq, old])
+                run("UPDATE ledger_seal SET record_seq = %s WHERE record_seq = %s", [seq, old])
+            rechain()
+            assert verify().ok
+        assert kinds(verify(filled)) & {"head.truncated", "head.rechained"}
+
+
 def test_record_put_in_without_the_service_is_found(filled):
     last = Record.objects.get(seq=8)
     with forged():
