@@ -10,7 +10,9 @@ from annotate.domain.content import MarkedSpan
 from annotate.domain.content_codec import content_from_payload, content_payload, span_from_payload
 from annotate.domain.disagreements import Difference
 from annotate.domain.errors import BadInput, shown
+from annotate.domain.pass_edits import MAX_TEXT
 from annotate.domain.vocabulary import Choice, DependencyType, DisagreementType, MissingBehaviour, SpanLabel
+from annotate.domain.written import written
 
 _SPAN_KINDS = (DisagreementType.SPAN_BOUNDARY, DisagreementType.SPAN_MISSING, DisagreementType.FORBIDDEN_EVIDENCE)
 _SET_KINDS = (DisagreementType.SET_MEMBERSHIP, DisagreementType.SET_MISSING)
@@ -91,8 +93,9 @@ def read_span_edit(value: object, base: MarkedSpan) -> SpanEdit:
 
 
 def _text(value: object, required: bool) -> str:
-    if not isinstance(value, str) or "\x00" in value:
-        raise BadInput("value", "it is no text", "Write the text that stands instead, without NUL.")
+    if not isinstance(value, str):
+        raise BadInput("value", "it is no text", "Write the text that stands instead.")
+    value = written(value, "value", MAX_TEXT)
     if required and not value.strip():
         raise BadInput("value", "the answer is empty", "Write the permissible answer.")
     return value

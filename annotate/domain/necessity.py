@@ -8,8 +8,7 @@ from annotate.domain.content import PassContent
 from annotate.domain.errors import BadInput, BadInputs
 from annotate.domain.pass_check import set_name
 from annotate.domain.vocabulary import Necessity, Segment
-
-MAX_REASON = 5_000
+from annotate.domain.written import written
 
 
 def check_segment(content: PassContent, segment: Segment) -> Segment:
@@ -56,13 +55,12 @@ def check_alternatives(content: PassContent, reason: str) -> str:
 
     Sets are alternatives: where the smaller one suffices, the larger one adds nothing, and whoever keeps both says why.
     """
-    if "\x00" in reason or len(reason) > MAX_REASON:
-        raise BadInput("alternatives", "the reason holds a NUL or is too long", f"Write up to {MAX_REASON} characters.")
+    reason = written(reason, "alternatives").strip()
     found = supersets(content)
-    if found and not reason.strip():
+    if found and not reason:
         shown = "; ".join(f"{large} holds all of {small}" for large, small in found)
         raise BadInput("alternatives", shown, "Drop the larger set, or say why both stand.")
-    return reason.strip() if found else ""
+    return reason if found else ""
 
 
 def check_necessity(
@@ -85,14 +83,19 @@ def check_necessity(
     checked: dict[str, tuple[Necessity, str]] = {}
     for name in sorted(wanted & necessity.keys()):
         word, reason = necessity[name]
+        try:
+            reason = written(reason, f"span “{name}”").strip()
+        except BadInput as problem:
+            problems.append(problem)
+            continue
         if word not in list(Necessity):
             problems.append(BadInput(f"span “{name}”", f"“{word}” is no word for it", "Say necessary or topical."))
-        elif "\x00" in reason or (word == Necessity.NECESSARY and not reason.strip()):
+        elif word == Necessity.NECESSARY and not reason:
             problems.append(
                 BadInput(f"span “{name}”", "it is called necessary without a reason", "Write why the set needs it.")
             )
         else:
-            checked[name] = (Necessity(word), reason.strip())
+            checked[name] = (Necessity(word), reason)
     if not problems:
         problems = [
             BadInput(set_name(index), "all its spans are merely topical", "Call at least one span necessary.")

@@ -20,6 +20,7 @@ from annotate.domain.vocabulary import (
     Choice,
     DependencyType,
     DisagreementType,
+    NoteKind,
     ReasonCode,
     Role,
     Segment,
@@ -151,6 +152,16 @@ def waiting_for(item: AdjudicationItem) -> str:
     if now["newest"] is not None and now["newest"] > item.round:
         return "there is a newer round of this question"
     return "a pass was returned and is not submitted again yet" if now["open_passes"] else ""
+
+
+def state_of(item: AdjudicationItem) -> str:
+    """Return in short how far an item has come; it changes with each decision, result and re-opening. One query."""
+    row = AdjudicationItem.objects.filter(pk=item.pk).aggregate(
+        decided=Max("decisions__ordinal"),
+        settled=Max("results__ordinal"),
+        opened=Max("question__notes__ordinal", filter=Q(question__notes__kind=NoteKind.REOPENED)),
+    )
+    return "-".join(str(row[name] or 0) for name in ("decided", "settled", "opened"))
 
 
 def item_for(person: Person, item: AdjudicationItem, as_of: datetime | None = None) -> ItemView:

@@ -16,6 +16,7 @@ from annotate.domain.disagreements import Difference
 from annotate.domain.edits import base_span, check_choice, check_edit, read_span_edit
 from annotate.domain.errors import BadInput
 from annotate.domain.vocabulary import Choice, DisagreementType, ReasonCode
+from annotate.domain.written import written
 from annotate.models import AdjudicationItem, Decision, Disagreement, Person
 from annotate.permissions import Actor
 from annotate.records_passes import DECISION_MADE, decision_payload, record_in_study
@@ -26,14 +27,14 @@ from annotate.services.open_item import value_bytes
 from annotate.services.pass_writing import check_spans
 
 _SPAN_KINDS = (DisagreementType.SPAN_BOUNDARY, DisagreementType.SPAN_MISSING, DisagreementType.FORBIDDEN_EVIDENCE)
-MAX_REASON = 5_000
 
 
 @dataclass(frozen=True)
 class NewDecision:
     """What is decided about one difference; without one (None) it confirms what both passes say alike.
 
-    `value` goes with Choice.EDITED alone (forms: `edits.check_edit`). `where` leads every problem found with it.
+    `value` goes with Choice.EDITED alone (forms: `edits.check_edit`). `where` leads every problem found with it. `seen`
+    is the ordinal of the decision that was in force where it was made, 0 for none; None asks for no comparison.
     """
 
     disagreement: Disagreement | None
@@ -42,6 +43,7 @@ class NewDecision:
     reason_code: ReasonCode = ReasonCode.OTHER
     reason: str = ""
     where: str = ""
+    seen: int | None = None
 
 
 def decide(
@@ -52,14 +54,15 @@ def decide(
     value: Any = None,
     reason_code: ReasonCode = ReasonCode.OTHER,
     reason: str = "",
+    seen: int | None = None,
 ) -> Decision:
     """Append a decision about `disagreement`; a later one supersedes it and never overwrites it.
 
     `value` goes with Choice.EDITED alone (forms: `edits.check_edit`); spans in it are re-sliced from the stored bytes.
-    Raises NotAllowed (own pass included), Conflict where the item is not the newest round or waits for a pass, and
-    BadInput: a reason is required where both sides are overridden.
+    Raises NotAllowed (own pass included), Conflict where the item is not the newest round, waits for a pass, or was
+    decided otherwise since decision `seen`, and BadInput: a reason is required where both sides are overridden.
     """
-    return decide_all(person, item, [NewDecision(disagreement, choice, value, reason_code, reason)])[0]
+    return decide_all(person, item, [NewDecision(disagreement, choice, value, reason_code, reason, seen=seen)])[0]
 
 
 def confirm_agreed(
@@ -81,20 +84,23 @@ def decide_all(person: Person, item: AdjudicationItem, made: Sequence[NewDecisio
     refuse_marked(actor, item, "item.decide")
     rows = [_row(actor, item, one) for one in made]
     with transaction.atomic():
-        # The lock gives two adjudicators at one moment two ordinals, in the order they come.
-        held = (
-            AdjudicationItem.objects.select_for_update(of=("self",)).select_related("question__study").get(pk=item.pk)
-        )
+        held = locked_item(item.pk)
         if waiting := waiting_for(held):
             raise Conflict("item", waiting, "Reload the page.")
         earlier = list(held.decisions.order_by("ordinal"))
         in_force = {row.disagreement_id: row for row in earlier}
         ordinal = earlier[-1].ordinal if earlier else 0
         new, standing = [], []
-        for row in rows:
+        for one, row in zip(made, rows, strict=True):
             row.item, row.decided_by = held, person
             before = in_force.get(row.disagreement_id)
             if before is None or not _repeats(before, row):
+                if one.seen is not None and one.seen != (before.ordinal if before else 0):
+                    raise Conflict(
+                        one.where or "difference",
+                        "it was decided since the page was drawn",
+                        "Look at that decision, which is in force; decide again if you would have it otherwise.",
+                    )
                 ordinal += 1
                 row.ordinal = ordinal
                 in_force[row.disagreement_id] = row
@@ -104,6 +110,19 @@ def decide_all(person: Person, item: AdjudicationItem, made: Sequence[NewDecisio
         for row in new:
             record_in_study(DECISION_MADE, decision_payload(row), held.question)
     return standing
+
+
+def locked_item(pk: int) -> AdjudicationItem:
+    """Return an item locked with its question, in a transaction: what follows sees all that was done about both.
+
+    Two adjudicators at one moment get two ordinals, in the order they come; whoever returns or submits a pass of the
+    question comes before or after, not in between.
+    """
+    return (
+        AdjudicationItem.objects.select_for_update(of=("self", "question"))
+        .select_related("question__study", "submission_a", "submission_b")
+        .get(pk=pk)
+    )
 
 
 def _repeats(before: Decision, row: Decision) -> bool:
@@ -158,9 +177,7 @@ def _words(choice: Choice, reason_code: ReasonCode, reason: str) -> tuple[Choice
         reason_code = ReasonCode(reason_code)
     except ValueError as error:
         raise BadInput("reason code", f"“{reason_code}” is none", f"Use one of {', '.join(ReasonCode)}.") from error
-    if "\x00" in reason or len(reason) > MAX_REASON:
-        raise BadInput("reason", "it holds a NUL or is too long", f"Write up to {MAX_REASON} characters.")
-    return choice, reason_code, reason.strip()
+    return choice, reason_code, written(reason, "reason").strip()
 
 
 def _check_bytes(actor: Actor, item: AdjudicationItem, difference: Difference, stored: Any) -> None:

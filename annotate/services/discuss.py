@@ -7,14 +7,13 @@ from django.db.models import Max
 
 from annotate.domain.errors import BadInput
 from annotate.domain.vocabulary import NoteKind, Role
+from annotate.domain.written import MOST, written
 from annotate.models import AdjudicationItem, Assignment, DiscussionNote, Person, Question
 from annotate.permissions import By, NotAllowed, person_or_none
 from annotate.records_passes import DISCUSSION_NOTED, note_payload, record_in_study
 from annotate.selectors.adjudication import refuse_marked
 from annotate.selectors.discussion import was_returned
 from annotate.services.authorise import authorise
-
-MAX_TEXT = 5_000
 
 
 def add_note(person: Person, item: AdjudicationItem, text: str, assignment: Assignment | None = None) -> DiscussionNote:
@@ -68,8 +67,8 @@ def write_note(
 
 
 def checked_text(text: str, what: str = "note") -> str:
-    """Return a note's text, trimmed; raises BadInput where it is empty, too long or holds a NUL."""
-    text = text.replace("\r\n", "\n").strip()
-    if not text or len(text) > MAX_TEXT or "\x00" in text:
-        raise BadInput(what, "it is empty or too long", f"Write 1 to {MAX_TEXT} characters.")
+    """Return a note's text, trimmed; raises BadInput where it is empty or cannot be kept (`written`)."""
+    text = written(text.replace("\r\n", "\n").strip(), what)
+    if not text:
+        raise BadInput(what, "it is empty", f"Write 1 to {MOST} characters.")
     return text

@@ -10,6 +10,7 @@ from annotate.models import AdjudicationItem, DiscussionNote, Person
 from annotate.selectors.adjudication import refuse_marked, waiting_for
 from annotate.selectors.discussion import is_reopened
 from annotate.services.authorise import authorise
+from annotate.services.decide import locked_item
 from annotate.services.discuss import write_note
 
 
@@ -22,9 +23,7 @@ def reopen_item(person: Person, item: AdjudicationItem, reason: str) -> Discussi
     """
     refuse_marked(authorise(person, item.question.study, "item.decide"), item, "item.decide")
     with transaction.atomic():
-        held = (
-            AdjudicationItem.objects.select_for_update(of=("self",)).select_related("question__study").get(pk=item.pk)
-        )
+        held = locked_item(item.pk)
         if waiting := waiting_for(held):
             raise Conflict("item", waiting, "Reload the page.")
         if not held.results.exists() or is_reopened(held):

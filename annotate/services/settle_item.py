@@ -16,9 +16,10 @@ from annotate.domain.pass_check import check_complete
 from annotate.domain.vocabulary import Necessity, Segment
 from annotate.models import AdjudicatedResult, AdjudicationItem, Person, SpanDecision
 from annotate.records_passes import ITEM_SETTLED, record_in_study, settled_payload
-from annotate.selectors.adjudication import refuse_marked, settled_content, waiting_for
+from annotate.selectors.adjudication import refuse_marked, settled_content, state_of, waiting_for
 from annotate.selectors.discussion import is_reopened
 from annotate.services.authorise import authorise
+from annotate.services.decide import locked_item
 from ledger.domain.canonical import canonical_bytes, digest
 
 
@@ -28,6 +29,7 @@ def settle_item(
     segment: Segment,
     necessity: Mapping[str, tuple[Necessity, str]],
     alternatives_reason: str = "",
+    seen: str | None = None,
 ) -> AdjudicatedResult:
     """Store the settled content with its segment and, for every span of a support set, whether it is necessary and why.
 
@@ -35,17 +37,15 @@ def settle_item(
     `selectors.adjudication.settled_content`. Settling the same again returns the result there is; settling after new
     decisions, or after the item was opened again, makes the next ordinal, and earlier results stay.
 
-    Raises NotAllowed (own pass included), Conflict where the item waits, BadInputs: open differences, agreement not
-    confirmed, what the content lacks, a segment that does not fit, a span without a word or a reason, a set that holds
-    another without a reason.
+    `seen` is the `state_of` the item that was looked over; None asks for no comparison.
+
+    Raises NotAllowed (own pass included), Conflict where the item waits or stands otherwise than `seen`, BadInputs:
+    open differences, agreement not confirmed, what the content lacks, a segment that does not fit, a span without a
+    word or a reason, a set that holds another without a reason.
     """
     refuse_marked(authorise(person, item.question.study, "item.decide"), item, "item.decide")
     with transaction.atomic():
-        held = (
-            AdjudicationItem.objects.select_for_update(of=("self",))
-            .select_related("question__study", "submission_a", "submission_b")
-            .get(pk=item.pk)
-        )
+        held = locked_item(item.pk)
         if waiting := waiting_for(held):
             raise Conflict("item", waiting, "Reload the page.")
         content = _content(held)
@@ -56,6 +56,12 @@ def settle_item(
         last = held.results.order_by("-ordinal").first()
         if last and not is_reopened(held) and _same(last, digest(data), segment, spans, why_both):
             return last
+        if seen is not None and seen != state_of(held):
+            raise Conflict(
+                "item",
+                "it was decided, settled or opened again since the page was drawn",
+                "Look over what would be settled now, and settle it then.",
+            )
         ordinal = (AdjudicatedResult.objects.filter(question=held.question).aggregate(n=Max("ordinal"))["n"] or 0) + 1
         result = AdjudicatedResult.objects.create(
             question=held.question,

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
@@ -30,7 +30,7 @@ from annotate.models import (
     SpanDecision,
 )
 from annotate.permissions import Actor, actor_for
-from annotate.selectors.adjudication import ItemView, item_for, settled_content, suggested_segment
+from annotate.selectors.adjudication import ItemView, item_for, settled_content, state_of, suggested_segment
 from annotate.selectors.adjudication_queue import queue_rows
 from annotate.selectors.discussion import is_reopened, thread_of
 from annotate.selectors.questions import WHOLE_STUDY
@@ -45,6 +45,7 @@ from annotate.views.item_history import moment_of, moments_of, result_rows
 from annotate.views.respond import crumbs, respond
 from annotate.views.source_runs import DrawnRun, drawn
 from annotate.views.study_nav import asker, study_and_actor, study_links
+from annotate.views.workspace_form import whole_number
 
 #: Severities as words, gravest first.
 GRADES = tuple(grade.word for grade in sorted(Severity, reverse=True))
@@ -144,17 +145,19 @@ def _act(request: HttpRequest, item: AdjudicationItem) -> str:
         content = settled_content(item)
         names = {name for members in content.sets for name in members}
         necessity = {
-            name: (_word(Necessity, post.get(f"necessity:{name}", "")), post.get(f"reason:{name}", "").strip())
+            name: (_word(Necessity, post[f"necessity:{name}"]), post.get(f"reason:{name}", "").strip())
             for name in names
+            if post.get(f"necessity:{name}")
         }
         segment = _word(Segment, post.get("segment", ""))
-        settle_item(person, item, segment, necessity, post.get("alternatives_reason", ""))
+        settle_item(person, item, segment, necessity, post.get("alternatives_reason", ""), post.get("seen"))
         return f"{item.question.key} is settled."
     choice = _word(Choice, action)
     disagreement = _disagreement(item, post.get("disagreement", ""))
     value = table.edited_value(DisagreementType(disagreement.kind), post) if choice is Choice.EDITED else None
     code = _word(ReasonCode, post.get("reason_code", ReasonCode.OTHER.value))
-    decide(person, item, disagreement, choice, value, code, post.get("reason", "").strip())
+    seen = whole_number(post["seen"], "seen") if "seen" in post else None
+    decide(person, item, disagreement, choice, value, code, post.get("reason", "").strip(), seen)
     return ""
 
 
@@ -186,6 +189,8 @@ def _page(request: HttpRequest, item: AdjudicationItem, actor: Actor, refusal: B
         as_of = moment_of(request)
     except BadInput as caught:
         refusal = refusal or caught
+    # Before what is shown is read: what comes in between is a conflict when the page is answered, never overlooked.
+    state = state_of(item)
     view = item_for(asker(request), item, as_of)
     study = item.question.study
     versions = {
@@ -196,9 +201,10 @@ def _page(request: HttpRequest, item: AdjudicationItem, actor: Actor, refusal: B
     }
     titles = {sha: f"{version.source.title} {version.version_label}" for sha, version in versions.items()}
     settled, settle_problem = _settled(item, view) if as_of is None else (None, "")
-    given = dict(_given(view))
+    given = dict(_given(view)) | (_typed(request.POST) if refusal else {})
     context: dict[str, Any] = {
         "item": item,
+        "state": state,
         "view": view,
         "question": item.question,
         "study": study,
@@ -271,6 +277,12 @@ def _given(view: ItemView) -> list[tuple[str, tuple[str, str]]]:
         return []
     rows = SpanDecision.objects.filter(result=view.result)
     return [(row.span_name, (row.necessity, row.reason)) for row in rows]
+
+
+def _typed(post: QueryDict) -> dict[str, tuple[str, str]]:
+    """Return what a refused form said of each span, so that nobody writes it twice."""
+    names = [key.removeprefix("reason:") for key in post if key.startswith("reason:")]
+    return {name: (post.get(f"necessity:{name}", ""), post.get(f"reason:{name}", "")) for name in names}
 
 
 def _runs(version: SourceVersion, actor: Actor, view: ItemView) -> list[DrawnRun]:

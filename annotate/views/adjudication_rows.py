@@ -44,6 +44,7 @@ def _row(view: ItemView, shown: DifferenceView, titles: dict[str, str]) -> dict[
     return {
         "id": shown.disagreement_id,
         "position": shown.position,
+        "seen": shown.decision.ordinal if shown.decision else 0,
         "kind": kind.value.replace("-", " "),
         "subject": shown.difference.subject,
         "a": words(kind, shown.difference.value_a, view, titles),
@@ -217,6 +218,8 @@ def _part(quote: str, start: int, end: int) -> str:
 def span_rows(content: PassContent, view: ItemView, given: dict[str, tuple[str, str]]) -> list[dict[str, Any]]:
     """Return the spans of the settled sets, each to be called necessary or topical; `given` is what was said before.
 
+    Nothing is said for a span of which nobody has spoken: each is a decision that somebody makes.
+
     `without` says what each set that holds the span would still have without it.
     """
     members = {name for names in content.sets for name in names}
@@ -224,7 +227,7 @@ def span_rows(content: PassContent, view: ItemView, given: dict[str, tuple[str, 
     for span in content.spans:
         if span.name not in members:
             continue
-        necessity, reason = given.get(span.name, ("necessary", ""))
+        necessity, reason = given.get(span.name, ("", ""))
         quote = view.quotes.get(span.bytes_key)
         found.append(
             {

@@ -5,8 +5,19 @@ import { isTyping } from "./typing.js";
 const rowOf = (element) => element?.closest?.(".difference") ?? null;
 const currentRow = () => rowOf(document.activeElement) ?? document.querySelector(".difference:not(.decided)");
 const reasons = () => [...document.querySelectorAll('#settle-form [name^="reason:"], #alternatives-reason')];
-const missing = () => reasons().find((field) => !field.value.trim());
+// A span without a word, a necessary one without a reason, or two sets that both stand without one.
+const missing = () =>
+  reasons().find((field) => {
+    const said = field.closest("fieldset")?.querySelector("input:checked")?.value;
+    return field.id === "alternatives-reason" || said === "necessary" ? !field.value.trim() : !said;
+  });
 let sent = null;
+
+/** Enter in a span's reason says that it is necessary, with Shift merely topical; a word that was ticked stays. */
+function say(field, topical) {
+  const option = field.closest("fieldset")?.querySelector(`input[value="${topical ? "topical" : "necessary"}"]`);
+  if (option && (topical || (field.value.trim() && !option.closest(".row").querySelector(":checked")))) option.checked = true;
+}
 
 /** Press a row's button; rejecting needs its reason in words first. */
 function press(row, key) {
@@ -55,6 +66,8 @@ document.addEventListener("keydown", (event) => {
   if (isTyping(event.target)) {
     // The last reason was given: Enter settles.
     const settle = document.getElementById("settle-item");
+    if (event.key === "Enter" && !event.isComposing && reasons().includes(event.target))
+      say(event.target, event.shiftKey);
     if (event.key === "Enter" && !event.isComposing && reasons().includes(event.target) && !missing()) settle.click();
     else if (!inField(event)) return;
   } else if (event.key === "c") document.getElementById("confirm")?.click();

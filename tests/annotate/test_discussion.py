@@ -10,6 +10,7 @@ from django.urls import reverse
 from annotate.domain.conflicts import Conflict
 from annotate.domain.errors import BadInput
 from annotate.domain.vocabulary import Choice, Necessity, ReasonCode, Role, Segment
+from annotate.domain.written import MOST
 from annotate.models import AdjudicationItem, Assignment
 from annotate.permissions import NotAllowed
 from annotate.selectors.adjudication import item_for, settled_content, unsettled_items
@@ -19,7 +20,7 @@ from annotate.selectors.discussion import own_thread, thread_of
 from annotate.selectors.fixtures import freeze_blocks
 from annotate.selectors.own_decisions import own_decisions
 from annotate.services.decide import confirm_agreed, decide
-from annotate.services.discuss import MAX_TEXT, add_note, reply
+from annotate.services.discuss import add_note, reply
 from annotate.services.reopen_item import reopen_item
 from annotate.services.return_pass import return_pass
 from annotate.services.settle_item import settle_item
@@ -103,7 +104,7 @@ def test_only_adjudicators_who_did_not_mark_the_question_discuss_return_and_reop
             return_pass(person, desk.second, "x")
 
 
-@pytest.mark.parametrize("text", ["", "  \n ", "a\x00b", "x" * (MAX_TEXT + 1)])
+@pytest.mark.parametrize("text", ["", "  \n ", "a\x00b", "x" * (MOST + 1)])
 def test_an_unusable_text_is_refused_and_nothing_is_written(text: str) -> None:
     desk, item = opened()
     for act in (

@@ -52,6 +52,29 @@ def test_an_agreed_item_takes_three_keys(page: Page, sign_in: SignIn) -> None:
     assert desk.question.results.count() == 1
 
 
+def test_nothing_is_ticked_in_advance_and_a_key_says_topical_as_one_says_necessary(page: Page, sign_in: SignIn) -> None:
+    desk = make_desk()
+    desk.submit_both(desk.content(), desk.content())
+    count_hands(page)
+    sign_in(page, desk.adjudicator)
+    open_item(page, item_of(desk))
+    press(page, "c")
+    why = page.locator('#settle-form [name^="reason:"]')
+    expect(why.first).to_be_focused()
+    expect(page.locator("#settle-form input:checked")).to_have_count(0)
+    # Without a reason Enter says nothing.
+    press(page, "Enter")
+    expect(why.first).to_be_focused()
+    expect(page.locator("#settle-form input:checked")).to_have_count(0)
+    page.keyboard.insert_text("It is the rule.")
+    press(page, "Enter")
+    expect(why.nth(1)).to_be_focused()
+    press(page, "Shift+Enter")
+    expect(page.locator(".page-head .tag.accept")).to_contain_text("settled")
+    said = desk.question.results.get().span_decisions.values_list("span_name", "necessity")
+    assert dict(said) == {"rule": "necessary", "qualifier": "topical"}
+
+
 def test_a_disputed_item_takes_a_key_a_difference_and_the_focus_goes_on_by_itself(page: Page, sign_in: SignIn) -> None:
     desk = make_desk()
     desk.submit_both(desk.content(), desk.content(answer="Seven days.", scope="temporary ones"))

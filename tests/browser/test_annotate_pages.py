@@ -156,7 +156,7 @@ def test_adjudicator_settles_with_the_keyboard(
     expect(page.locator(".difference.decided")).to_have_count(2)
     for reason in page.locator("[name^='reason:']").all():
         reason.fill("The limit is wrong without it.")
-    page.locator("#settle-item").click()
+        reason.press("Enter")
     expect(page.locator("main .page-head .tag.accept")).to_contain_text("settled")
     assert desk.question.results.count() == 1
 

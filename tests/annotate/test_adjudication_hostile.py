@@ -1,0 +1,230 @@
+"""An adjudicator who is clumsy, late or means harm: stale tabs, wrong roles, impossible texts, others in between."""
+
+from __future__ import annotations
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+
+from annotate.domain.conflicts import Conflict
+from annotate.domain.errors import BadInput, BadInputs
+from annotate.domain.vocabulary import Choice, Necessity, ReasonCode, Role, Segment
+from annotate.domain.written import MOST
+from annotate.models import AdjudicationItem, Decision, Membership, Person
+from annotate.permissions import NotAllowed
+from annotate.selectors.adjudication import item_for, state_of
+from annotate.services.decide import confirm_agreed, decide
+from annotate.services.discuss import add_note
+from annotate.services.reopen_item import reopen_item
+from annotate.services.return_pass import return_pass
+from annotate.services.settle_item import settle_item
+from tests.annotate.passes import Desk, make_desk
+from tests.factories import make_member
+
+pytestmark = pytest.mark.django_db
+
+NAMES = ("rule", "qualifier")
+SAID = dict.fromkeys(NAMES, (Necessity.NECESSARY, "without it the answer is wrong"))
+BIDI = "\u202eit says so\u202c\u2066"
+
+
+def opened() -> tuple[Desk, AdjudicationItem]:
+    desk = make_desk()
+    desk.submit_both(desk.content(), desk.content(answer="7 days.", scope="temporary ones"))
+    return desk, desk.question.items.get()
+
+
+def decided(desk: Desk, item: AdjudicationItem) -> None:
+    for row in item.disagreements.all():
+        decide(desk.adjudicator, item, row, Choice.A)
+    confirm_agreed(desk.adjudicator, item)
+
+
+def settled(desk: Desk, item: AdjudicationItem) -> None:
+    decided(desk, item)
+    settle_item(desk.adjudicator, item, Segment.RULE_AND_EXCEPTION, SAID)
+
+
+def post(person: Person, item: AdjudicationItem, **fields: object) -> HttpResponse:
+    client = Client()
+    client.force_login(person)
+    return client.post(reverse("adjudicate", args=[item.pk]), fields)
+
+
+def settle_form(item: AdjudicationItem, **more: object) -> dict[str, object]:
+    fields: dict[str, object] = {"action": "settle", "segment": "rule-and-exception", "seen": state_of(item)}
+    for name in NAMES:
+        fields |= {f"necessity:{name}": "necessary", f"reason:{name}": f"{name}: it is needed"}
+    return fields | more
+
+
+def refused(answer: HttpResponse, status: int, *texts: str) -> None:
+    page = answer.content.decode()
+    assert answer.status_code == status
+    assert 'role="alert"' in page
+    assert [text for text in texts if text not in page] == []
+
+
+def test_a_decision_from_a_stale_tab_never_passes_over_anothers() -> None:
+    desk, item = opened()
+    other = make_member(desk.study, Role.ADJUDICATOR)
+    row = item.disagreements.get(kind="answer")
+    stale = {"disagreement": row.pk, "seen": "0"}
+    assert post(desk.adjudicator, item, action="a", **stale).status_code == 302
+    # The second half of a double click says the same and is the same decision.
+    assert post(desk.adjudicator, item, action="a", **stale).status_code == 302
+    for person, action in ((other, "b"), (other, "a"), (desk.adjudicator, "b")):
+        refused(post(person, item, action=action, **stale), 409, "decided since the page was drawn", 'value="1"')
+    assert item.decisions.count() == 1
+    # Whoever has seen what is in force may decide otherwise.
+    assert post(other, item, action="b", **stale | {"seen": "1"}).status_code == 302
+    assert item_for(other, item).differences[0].decision.choice is Choice.B
+    for seen in ("-1", "1.0", "", "²", "9" * 40):
+        refused(post(other, item, action="a", disagreement=row.pk, seen=seen), 422, "seen")
+    refused(post(other, item, action="a", disagreement=row.pk, seen="9" * 12), 409)
+
+
+@pytest.mark.parametrize("between", ["decided", "settled", "opened again"])
+def test_settling_from_a_stale_tab_is_refused_and_what_was_typed_stays(between: str) -> None:
+    desk, item = opened()
+    other = make_member(desk.study, Role.ADJUDICATOR)
+    decided(desk, item)
+    if between == "opened again":
+        settle_item(other, item, Segment.RULE_AND_EXCEPTION, SAID)
+    form = settle_form(item)
+    if between == "decided":
+        decide(other, item, item.disagreements.get(kind="answer"), Choice.B)
+    elif between == "settled":
+        settle_item(other, item, Segment.RULE_AND_EXCEPTION, SAID)
+    else:
+        reopen_item(other, item, "The exception was overlooked.")
+    results = item.results.count()
+    answer = post(desk.adjudicator, item, **form)
+    refused(answer, 409, "since the page was drawn", "rule: it is needed", f'value="{state_of(item)}"')
+    assert item.results.count() == results
+    # The page that was drawn with the refusal shows what stands, and can be answered.
+    assert post(desk.adjudicator, item, **settle_form(item)).status_code == 302
+    assert item.results.count() == results + 1
+
+
+def test_settling_by_a_double_click_makes_one_result() -> None:
+    desk, item = opened()
+    decided(desk, item)
+    form = settle_form(item)
+    assert [post(desk.adjudicator, item, **form).status_code for _ in range(2)] == [302, 302]
+    assert item.results.count() == 1
+
+
+def test_nothing_is_said_of_a_span_before_somebody_says_it() -> None:
+    desk, item = opened()
+    decided(desk, item)
+    client = Client()
+    client.force_login(desk.adjudicator)
+    page = client.get(reverse("adjudicate", args=[item.pk])).content.decode()
+    assert page.count('name="necessity:') == 4
+    assert " checked" not in page
+    form = settle_form(item)
+    del form["necessity:rule"]
+    refused(post(desk.adjudicator, item, **form), 422, "span “rule”", "nobody said", "rule: it is needed")
+    refused(post(desk.adjudicator, item, **form, **{"necessity:rule": "maybe"}), 422)
+    assert not item.results.exists()
+
+
+def test_settling_with_open_differences_is_refused_over_http() -> None:
+    desk, item = opened()
+    for form in (settle_form(item), {"action": "settle"}, {"action": "settle", "segment": "unclassified"}):
+        assert post(desk.adjudicator, item, **form).status_code == 422
+    assert not item.results.exists()
+
+
+def test_nobody_else_gets_past_the_page() -> None:
+    desk, item = opened()
+    both = desk.one
+    Membership.objects.create(study=desk.study, person=both, role=Role.ADJUDICATOR)
+    row = item.disagreements.first()
+    observer, stranger = make_member(desk.study, Role.OBSERVER), make_desk().adjudicator
+    for person, status in ((both, 403), (desk.two, 404), (desk.lead, 403), (observer, 403), (stranger, 404)):
+        for action in ("a", "b", "reject", "edited", "confirm", "settle", "note", "return", "reopen", "x\x00", ""):
+            form = {"action": action, "disagreement": row.pk, "side": "a", "text": "x", "value": "x", "reason": "x"}
+            assert post(person, item, **form).status_code == status, (person.username, action)
+    assert not Decision.objects.exists()
+    assert not desk.question.notes.exists()
+
+
+def test_a_person_deactivated_while_the_page_is_open_does_nothing_more() -> None:
+    desk, item = opened()
+    decided(desk, item)
+    client, url = Client(), reverse("adjudicate", args=[item.pk])
+    client.force_login(desk.adjudicator)
+    assert client.get(url).status_code == 200
+    Person.objects.filter(pk=desk.adjudicator.pk).update(is_active=False)
+    answer = client.post(url, settle_form(item))
+    assert (answer.status_code, answer.url.startswith(reverse("sign-in"))) == (302, True)
+    desk.adjudicator.refresh_from_db()
+    with pytest.raises(NotAllowed):
+        settle_item(desk.adjudicator, item, Segment.RULE_AND_EXCEPTION, SAID)
+    assert not item.results.exists()
+    assert item.decisions.count() == 3
+
+
+def test_a_pass_returned_while_the_page_is_open_stops_every_button() -> None:
+    desk, item = opened()
+    decided(desk, item)
+    return_pass(desk.lead, desk.first, "Look again.")
+    row = item.disagreements.first()
+    for form in ({"action": "b", "disagreement": row.pk, "seen": "1"}, {"action": "confirm"}, settle_form(item)):
+        refused(post(desk.adjudicator, item, **form), 409, "a pass was returned")
+    desk.submit(desk.first, desk.content())
+    refused(post(desk.adjudicator, item, **settle_form(item)), 409, "a newer round")
+    assert not item.results.exists()
+
+
+@pytest.mark.parametrize(
+    "text", ["\x00", "nul \x00 inside", "x" * (MOST + 1), "x" * 1_000_000, "half \ud800", "\udfff"], ids=ascii
+)
+def test_a_text_that_cannot_be_kept_is_refused_wherever_it_is_written(text: str) -> None:
+    desk, item = opened()
+    row = item.disagreements.get(kind="answer")
+    calls = [
+        lambda: decide(desk.adjudicator, item, row, Choice.A, reason=text),
+        lambda: decide(desk.adjudicator, item, row, Choice.EDITED, "Seven.", ReasonCode.OTHER, text),
+        lambda: confirm_agreed(desk.adjudicator, item, reason=text),
+        lambda: add_note(desk.adjudicator, item, text),
+        lambda: return_pass(desk.adjudicator, desk.first, text),
+    ]
+    if len(text) != MOST + 1:
+        calls.append(lambda: decide(desk.adjudicator, item, row, Choice.EDITED, text, ReasonCode.OTHER, "Neither."))
+    for call in calls:
+        with pytest.raises(BadInput):
+            call()
+    assert not Decision.objects.exists()
+    decided(desk, item)
+    for words in (Necessity.NECESSARY, Necessity.TOPICAL):
+        with pytest.raises(BadInputs, match="span “rule”"):
+            settle_item(desk.adjudicator, item, Segment.RULE_AND_EXCEPTION, SAID | {"rule": (words, text)})
+    with pytest.raises(BadInput, match="alternatives"):
+        settle_item(desk.adjudicator, item, Segment.RULE_AND_EXCEPTION, SAID, text)
+    assert not item.results.exists()
+    with pytest.raises(Conflict):
+        reopen_item(desk.adjudicator, item, text)
+
+
+def test_what_turns_a_texts_direction_stays_inside_its_reason() -> None:
+    desk, item = opened()
+    row = item.disagreements.get(kind="answer")
+    decide(desk.adjudicator, item, row, Choice.EDITED, f"Seven {BIDI}", ReasonCode.OTHER, BIDI)
+    decide(desk.adjudicator, item, item.disagreements.get(kind="scope"), Choice.A)
+    confirm_agreed(desk.adjudicator, item)
+    settle_item(desk.adjudicator, item, Segment.RULE_AND_EXCEPTION, SAID | {"rule": (Necessity.NECESSARY, BIDI)})
+    pages = []
+    for person, url in (
+        (desk.adjudicator, reverse("adjudicate", args=[item.pk])),
+        (desk.one, reverse("own-decisions", args=[desk.first.pk])),
+    ):
+        client = Client()
+        client.force_login(person)
+        pages.append(client.get(url).content.decode())
+    for page in pages:
+        assert f"<bdi>{BIDI}</bdi>" in page
+    assert f"<bdi>Seven {BIDI}</bdi>" in pages[0]
