@@ -1,7 +1,8 @@
 """A regression fixture: one question, the few sources it needs, two arms, and where its support was complete.
 
 What is kept is one flag per stage, for every arm, shared phase and view. A replay computes the flags again; a flag that
-was set and is not any more is a regression, one that is set now and was not is a recovery.
+was set and is not any more is a regression, one that is set now and was not is a recovery. Since form 2 the answers are
+kept beside them (`regression_answers`).
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluation.domain.outcomes import STAGES, QuestionOutcome
+from evaluation.domain.regression_answers import AnswersReplayed
 
-FORMAT = "cutline-regression/1"
+WITHOUT_ANSWERS = "cutline-regression/1"
+FORMAT = "cutline-regression/2"
 REPLAY = "replay.json"
 """The member of the archive that says what to replay and what to expect."""
 
@@ -44,18 +47,22 @@ class Change:
 
 @dataclass(frozen=True)
 class Replayed:
-    """One fixture, replayed. `notes` tell what differs around it (another tokenizer) without being a regression."""
+    """One fixture, replayed. `notes` tell what differs around it (another tokenizer) without being a regression.
+
+    `answers` is None where there are none: neither plan has a generator.
+    """
 
     question: str
     compared: int
     regressed: tuple[Change, ...]
     recovered: tuple[Change, ...]
     notes: tuple[str, ...] = ()
+    answers: AnswersReplayed | None = None
 
     @property
     def holds(self) -> bool:
-        """Whether nothing that was complete got lost."""
-        return not self.regressed
+        """Whether nothing that was complete got lost, and no answer got worse."""
+        return not self.regressed and not (self.answers and self.answers.regressed)
 
 
 def flags_of(outcome: QuestionOutcome) -> Flags:
@@ -110,7 +117,11 @@ def must_keep(kept: PhaseFlags, view: str, labels: Sequence[str]) -> dict[str, b
 
     A label the fixture does not know must hold where the baseline held everywhere.
     """
-    known = {label: views[view][-1] for label, views in kept.items() if view in views}
+    return by_label({label: views[view][-1] for label, views in kept.items() if view in views}, labels)
+
+
+def by_label(known: Mapping[str, bool], labels: Sequence[str]) -> dict[str, bool]:
+    """Return what is known of each label; of one that is not known, whether it holds for all that are."""
     return {label: known.get(label, all(known.values())) for label in labels}
 
 

@@ -44,6 +44,8 @@ class Plugin:
 
     `config` is its configuration dataclass; `top_k_unit` is what its k counts ("" where it has none). `use` says which
     settings of a plan it reads and needs; a plan that sets another one is refused (None: any setting may be given).
+    `self_contained` says that it needs nothing that is not installed with it, no model and no service: only then a
+    replayed regression fixture asks it.
     """
 
     kind: Kind
@@ -54,6 +56,7 @@ class Plugin:
     make: Callable[..., Any]
     top_k_unit: str = ""
     use: SettingUse | None = None
+    self_contained: bool = False
 
     def __post_init__(self) -> None:
         if not self.name or not self.version:

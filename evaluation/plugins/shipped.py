@@ -66,5 +66,7 @@ BM25 = Plugin(
 NO_RERANKER = Plugin(
     Kind.RERANKER, "none", "1", NoConfig, deterministic=True, make=_no_reranker, use=SettingUse(frozenset())
 )
-EXTRACTIVE = Plugin(Kind.GENERATOR, "extractive", "1", Extractive, deterministic=True, make=_extractive)
+EXTRACTIVE = Plugin(
+    Kind.GENERATOR, "extractive", "1", Extractive, deterministic=True, make=_extractive, self_contained=True
+)
 NO_GENERATOR = Plugin(Kind.GENERATOR, "none", "1", NoConfig, deterministic=True, make=_none)

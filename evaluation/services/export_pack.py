@@ -7,7 +7,6 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from annotate import archive_files
 from annotate.domain import archive
@@ -21,17 +20,21 @@ from annotate.selectors.sources import hidden_from
 from annotate.services.authorise import authorise
 from annotate.services.export_fixtures import checked_bytes
 from evaluation.domain.frozen import Document, FrozenQuestion
-from evaluation.domain.outcomes import STAGES
+from evaluation.domain.outcomes import STAGES, QuestionOutcome
 from evaluation.domain.plan import Plan
 from evaluation.domain.plan_toml import plan_payload
 from evaluation.domain.recorded import RecordedChunks, recorded_hits
 from evaluation.domain.regression import FORMAT, REPLAY, Flags, flags_of, written
+from evaluation.domain.regression_answers import AnswerSeen, answer_of, written_answers
 from evaluation.models import Sweep
+from evaluation.plugins.registry import Kind
 from evaluation.services.frozen_world import World, load_world
+from evaluation.services.observe_question import Observed, observe_question, unreplayable
 from evaluation.services.outcome_table import OutcomeTable, table_of_results
 from evaluation.services.planned_cells import phases_of
+from evaluation.services.plugins import installed_plugins
 from evaluation.services.problems import NotSealed
-from evaluation.services.replay_pack import file_name, stage_flags
+from evaluation.services.replay_pack import file_name
 from evaluation.services.result_keys import BOUNDARY, RETRIEVAL, build_key, cell_key
 from ledger.domain.canonical import canonical_bytes, digest, parse_canonical
 from ledger.selectors.records import results
@@ -55,7 +58,8 @@ def regression_fixture(
     by: By, sweep: Sweep, question_id: str, candidate: str = "", table: OutcomeTable | None = None
 ) -> ExportedFixture:
     """Return the regression fixture of a question: the plan's baseline and `candidate` (the plan's own unless given),
-    the flags the sweep recorded, and the smallest corpus tried that gives the same flags.
+    the flags the sweep recorded, its answers where they can be replayed, and the smallest corpus tried that gives the
+    same.
 
     Tried are the documents of the question's support, then those with a recorded hit as well, then all. `table` holds
     the sealed outcomes where the caller has them. Permission `dataset.export`. Raises NotSealed, LookupError for a
@@ -73,10 +77,13 @@ def regression_fixture(
     if candidate not in {arm.name for arm in world.plan.candidates}:
         raise LookupError(f"the plan has no candidate {candidate!r}")
     plan = _two_arms(world.plan, candidate)
-    expected = _recorded(table or table_of_results(sweep), plan, question)
+    table = table or table_of_results(sweep)
+    expected = Observed(
+        _recorded(table, plan, question), _answers(table, plan, question), world.prepared.tokenizer.digest
+    )
     documents = _smallest(world, sweep, plan, question, expected)
     _may_read(by, sweep, documents)
-    files = _files(sweep, plan, question, documents, expected, world.prepared.tokenizer.digest)
+    files = _files(sweep, plan, question, documents, expected)
     return ExportedFixture(
         question_id,
         file_name(question_id),
@@ -145,19 +152,35 @@ def _recorded(table: OutcomeTable, plan: Plan, question: FrozenQuestion) -> dict
     return flags
 
 
+def _answers(table: OutcomeTable, plan: Plan, question: FrozenQuestion) -> dict[str, dict[str, dict[str, AnswerSeen]]]:
+    """Return the recorded answers; none where a replay could not be held to them."""
+    if not plan.generation.answers or unreplayable(plan):
+        return {}
+    none = QuestionOutcome(question.question_id)
+    return {
+        arm.name: {
+            label: {
+                view: answer_of(table.cells.get((arm.name, phase, view, 0), {}).get(question.question_id, none))
+                for view in table.views
+            }
+            for label, phase in table.phases[arm.name].shared.items()
+        }
+        for arm in plan.arms
+    }
+
+
 def _smallest(
-    world: World, sweep: Sweep, plan: Plan, question: FrozenQuestion, expected: dict[str, Any]
+    world: World, sweep: Sweep, plan: Plan, question: FrozenQuestion, expected: Observed
 ) -> tuple[Document, ...]:
     every = world.prepared.documents
     wanted = {span.interval.version for one in question.support_sets for span in one}
     wanted |= {one.version for one in question.forbidden}
     for versions in (wanted, wanted | _retrieved(world, sweep, plan, question)):
         chosen = tuple(one for one in every if one.digest in versions)
-        if chosen and len(chosen) < len(every):
-            # Ranks depend on the whole corpus, so a smaller one counts only where every flag comes out the same.
-            found, _ = stage_flags(plan, chosen, question, "fixture")
-            if found == expected:
-                return chosen
+        # Ranks depend on the whole corpus, so a smaller one counts only where everything comes out the same.
+        smaller = chosen and len(chosen) < len(every)
+        if smaller and observe_question(plan, chosen, question, "fixture") == expected:
+            return chosen
     return every
 
 
@@ -203,8 +226,7 @@ def _files(
     plan: Plan,
     question: FrozenQuestion,
     documents: Sequence[Document],
-    expected: dict[str, Any],
-    tokenizer: str,
+    expected: Observed,
 ) -> dict[str, bytes]:
     fixture_set = sweep.plan.fixture_set
     whole = parse_canonical(checked_bytes("set", fixture_set))
@@ -220,8 +242,10 @@ def _files(
         "question": question.question_id,
         "partition": str(question.partition),
         "plan": plan_payload(plan),
-        "tokenizer": {"name": plan.budget.tokenizer, "digest": tokenizer},
-        "expected": written(expected),
+        "tokenizer": {"name": plan.budget.tokenizer, "digest": expected.tokenizer},
+        "generator": {"name": plan.generation.generator, "version": _generator_version(plan)},
+        "expected": written(expected.flags),
+        "answers": written_answers(expected.answers),
         "made_from": {"plan": sweep.plan.digest, "fixture_set": fixture_set.digest, "root": sweep.root},
     }
     files = {
@@ -239,6 +263,12 @@ def _files(
     return files
 
 
+def _generator_version(plan: Plan) -> str:
+    """Return the version of the generator, "" for one that has gone since the sweep."""
+    plugins, name = installed_plugins(), plan.generation.generator
+    return plugins.get(Kind.GENERATOR, name).version if name in plugins.names(Kind.GENERATOR) else ""
+
+
 def _readme(question: FrozenQuestion, documents: int, set_digest: str) -> bytes:
     held_out = (
         "- It is a **held-out** question: tuning against this fixture spends it.\n"
@@ -250,7 +280,8 @@ def _readme(question: FrozenQuestion, documents: int, set_digest: str) -> bytes:
 One frozen question, the {documents} source version(s) it needs, two arms, and after which stage its support was
 complete.
 
-{held_out}- `replay.json`: the plan's settings and, per arm, shared phase and view, one 0 or 1 for each stage.
+{held_out}- `replay.json`: the plan's settings and, per arm, shared phase and view, one 0 or 1 for each stage; where
+  the generator needs no model, the class of the answer with what its citations came to.
 - `canonical/`, `published/`, `sources/`, `set.json`: as in a fixture archive; the set's digest is `{set_digest}`.
 
 Check the bytes with `sha256sum -c SHA256SUMS` and `python3 verify.py`. Replay it, or a folder of them:

@@ -11,47 +11,58 @@ from typing import Any
 from annotate.domain import archive
 from annotate.domain.errors import BadInput
 from annotate.domain.fixture import FIXTURE_FORMAT, SET_FORMAT
-from evaluation.domain.cell import run_block
-from evaluation.domain.chunks import ChunkingRefused
 from evaluation.domain.frozen import Document, FrozenQuestion
-from evaluation.domain.index_build import CorpusError, build_index, prepare_corpus
-from evaluation.domain.packing import Packer
-from evaluation.domain.pipeline import PreparedCorpus
+from evaluation.domain.outcomes import AnswerClass
 from evaluation.domain.plan import Plan
 from evaluation.domain.plan_toml import plan_from_payload
 from evaluation.domain.regression import (
     FORMAT,
     REPLAY,
+    WITHOUT_ANSWERS,
     ArmFlags,
     Change,
-    Flags,
     Replayed,
+    by_label,
     changes,
-    flags_of,
     must_keep,
     read_flags,
 )
-from evaluation.plugins.tokenizers import TokenizerUnavailable, load_tokenizer
-from evaluation.services.arm_phases import CONTROL, arm_phases
+from evaluation.domain.regression_answers import (
+    AnswerChange,
+    AnswerSeen,
+    AnswersReplayed,
+    ArmAnswers,
+    compare_answers,
+    read_answers,
+    right_class,
+)
+from evaluation.plugins.registry import Kind
 from evaluation.services.frozen_rows import document_of, question_of
-from evaluation.services.pipeline_of import analyser_of, arm_settings, pipeline_settings, policies_of
+from evaluation.services.observe_question import Observed, observe_question, unreplayable
 from evaluation.services.plugins import installed_plugins
 from ledger.domain.canonical import CanonicalError, digest, parse_canonical
 
 SUFFIX = ".tar.gz"
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _SHAPE = {"format", "question", "plan", "tokenizer", "expected", "made_from", "partition"}
+_SHAPES = {WITHOUT_ANSWERS: _SHAPE, FORMAT: _SHAPE | {"generator", "answers"}}
 
 
 @dataclass(frozen=True)
 class RegressionFixture:
-    """A fixture as it was read: every digest compared. `expected` are the flags of the plan's own arms."""
+    """A fixture as it was read: every digest compared. `expected` are the flags of the plan's own arms.
+
+    `answers` are theirs as well, empty where the fixture holds none; `generator` is the version that gave them.
+    """
 
     question: FrozenQuestion
     documents: tuple[Document, ...]
     plan: Plan
     tokenizer: str
     expected: ArmFlags
+    answers: ArmAnswers
+    generator: str
+    form: str = FORMAT
 
 
 def fixture_files(path: Path) -> list[Path]:
@@ -70,8 +81,10 @@ def read_fixture(data: bytes, where: str) -> RegressionFixture:
     read."""
     files = archive.unpack(data, where)
     told = _canonical(files, REPLAY, where)
-    if told.get("format") != FORMAT or set(told) != _SHAPE:
-        raise BadInput(f"{where}, {REPLAY}", f"it is none of format {FORMAT}", "Export it again with export_pack.")
+    form = str(told.get("format"))
+    if set(told) != _SHAPES.get(form):
+        formats = " or ".join(_SHAPES)
+        raise BadInput(f"{where}, {REPLAY}", f"it is none of format {formats}", "Export it again with export_pack.")
     manifest = _canonical(files, archive.SET, where)
     try:
         if manifest["format"] != SET_FORMAT or len(manifest["fixtures"]) != 1:
@@ -88,19 +101,23 @@ def read_fixture(data: bytes, where: str) -> RegressionFixture:
         documents = tuple(document_of(one, content) for one, content in sources)
         expected = read_flags(told["expected"])
         tokenizer = str(told["tokenizer"]["digest"])
+        answers = read_answers(told["answers"], expected) if form == FORMAT else {}
+        generator = str(told["generator"]["version"]) if form == FORMAT else ""
     except (KeyError, TypeError, ValueError) as error:
         missing = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
         raise BadInput(where, missing, "Export it again with export_pack.") from error
-    plan = plan_from_payload(told["plan"], installed_plugins().known_names())
-    return RegressionFixture(question, documents, plan, tokenizer, expected)
+    # Support can be replayed without the generator; that its answers were not is said of every such fixture.
+    known = replace(installed_plugins().known_names(), generators=None)
+    plan = plan_from_payload(told["plan"], known)
+    return RegressionFixture(question, documents, plan, tokenizer, expected, answers, generator, form)
 
 
 def replay_pack(path: Path, plan: Plan | None = None) -> Iterator[Replayed]:
     """Replay every fixture at `path` and yield what became of it, in the order of the files' names.
 
-    Without `plan` the fixture's own arms are held to their own flags. With one, its arms take their place, and each
-    must keep complete support in its primary view wherever the fixture's baseline had it. Raises BadInput and
-    PlanRefused as `read_fixture`, PluginError for a plug-in that is not here.
+    Without `plan` the fixture's own arms are held to their own flags and answers. With one, its arms take their place,
+    and in its primary view each must keep complete support wherever the fixture's baseline had it, and answer rightly
+    wherever that did. Raises BadInput and PlanRefused as `read_fixture`, PluginError for a plug-in that is not here.
     """
     for file in fixture_files(path):
         fixture = read_fixture(_bytes(file), str(file.name))
@@ -109,45 +126,20 @@ def replay_pack(path: Path, plan: Plan | None = None) -> Iterator[Replayed]:
 
 def replay(fixture: RegressionFixture, where: str = "fixture") -> Replayed:
     """Replay one fixture with its own arms."""
-    found, tokenizer = stage_flags(fixture.plan, fixture.documents, fixture.question, where)
-    lost, recovered, count = changes(fixture.expected, found)
-    return Replayed(fixture.question.question_id, count, lost, recovered, _notes(fixture, tokenizer))
-
-
-def stage_flags(
-    plan: Plan, documents: tuple[Document, ...], question: FrozenQuestion, where: str
-) -> tuple[dict[str, dict[str, dict[str, Flags]]], str]:
-    """Run one question through every arm and shared phase of `plan`; return the flags and the tokenizer's digest.
-
-    No generator is asked: an answer comes after the last stage. Raises BadInput for a tokenizer that is not here,
-    sources that are no corpus and chunks that are not the sources' text.
-    """
-    # Support is settled before anything is generated, and CI should need no model.
-    plan = replace(plan, generation=replace(plan.generation, generator="none", repeats=1))
-    prepared = _corpus(plan, documents, where)
-    packer = Packer(prepared, pipeline_settings(plan).budget)
-    flags: dict[str, dict[str, dict[str, Flags]]] = {}
-    for arm in plan.arms:
-        settings, steps, made = arm_settings(arm), policies_of(plan, arm), pipeline_settings(plan, arm)
-        shared = arm_phases(plan, settings, prepared, [question]).shared
-        by_phase: dict[int, dict[str, Flags]] = {}
-        for phase in sorted(set(shared.values())):
-            try:
-                build = build_index(prepared, settings, None if phase == CONTROL else phase)
-            except ChunkingRefused as refusal:
-                raise BadInput(f"{where}, arm {arm.name}", str(refusal).rstrip("."), "Mend the splitter.") from refusal
-            index = steps.retriever.index(prepared, build)
-            block = run_block(prepared, build, [question], made, steps, packer, index)
-            by_phase[phase] = {view: flags_of(found[0]) for view, found in block.outcomes.items()}
-        flags[arm.name] = {label: by_phase[phase] for label, phase in shared.items()}
-    return flags, prepared.tokenizer.digest
+    found = observe_question(fixture.plan, fixture.documents, fixture.question, where)
+    lost, recovered, count = changes(fixture.expected, found.flags)
+    answers = _without_answers(fixture, fixture.plan)
+    if answers is None and fixture.answers:
+        answers = compare_answers(fixture.answers, found.answers, _right(fixture))
+    notes = _notes(fixture, fixture.plan, found)
+    return Replayed(fixture.question.question_id, count, lost, recovered, notes, answers)
 
 
 def _replay_under(fixture: RegressionFixture, plan: Plan, where: str) -> Replayed:
-    found, tokenizer = stage_flags(plan, fixture.documents, fixture.question, where)
+    found = observe_question(plan, fixture.documents, fixture.question, where)
     own, view = fixture.expected[fixture.plan.baseline.name], _primary(plan)
     lost, recovered, count = [], [], 0
-    for arm, phases in found.items():
+    for arm, phases in found.flags.items():
         for label, must in must_keep(own, _primary(fixture.plan), list(phases)).items():
             complete = phases[label][view][-1]
             count += 1
@@ -155,26 +147,68 @@ def _replay_under(fixture: RegressionFixture, plan: Plan, where: str) -> Replaye
                 lost.append(Change(arm, label, view, "packed", complete=False))
             elif complete and not must:
                 recovered.append(Change(arm, label, view, "packed", complete=True))
-    return Replayed(fixture.question.question_id, count, tuple(lost), tuple(recovered), _notes(fixture, tokenizer))
+    answers = _without_answers(fixture, plan)
+    if answers is None and fixture.answers:
+        answers = _answers_under(fixture, plan, found)
+    notes = _notes(fixture, plan, found)
+    return Replayed(fixture.question.question_id, count, tuple(lost), tuple(recovered), notes, answers)
+
+
+def _answers_under(fixture: RegressionFixture, plan: Plan, found: Observed) -> AnswersReplayed:
+    """Hold every arm of another plan to the baseline's answers: right where they were, whatever they say elsewhere."""
+    right, view, theirs = _right(fixture), _primary(plan), _primary(fixture.plan)
+    recorded = fixture.answers[fixture.plan.baseline.name]
+    own = {label: views[theirs] for label, views in recorded.items() if theirs in views}
+    known = {label: one.answer_class is right for label, one in own.items()}
+    regressed: list[AnswerChange] = []
+    recovered: list[AnswerChange] = []
+    count = 0
+    for arm, phases in found.answers.items():
+        for label, must in by_label(known, list(phases)).items():
+            now = phases[label][view]
+            was = own.get(label, AnswerSeen(right if must else AnswerClass.NONE))
+            count += 1
+            if must is not (now.answer_class is right):
+                (regressed if must else recovered).append(AnswerChange(arm, label, view, was, now))
+    return AnswersReplayed(count, tuple(regressed), tuple(recovered))
+
+
+def _without_answers(fixture: RegressionFixture, plan: Plan) -> AnswersReplayed | None:
+    """Return why a fixture's answers cannot be compared under `plan`; None where they can, or where there are none."""
+    if not fixture.plan.generation.answers and not plan.generation.answers:
+        return None
+    if not fixture.plan.generation.answers:
+        why = "the fixture's own plan has no generator"
+    elif not plan.generation.answers:
+        why = "this plan has no generator"
+    elif fixture.form == WITHOUT_ANSWERS:
+        why = f"a fixture of form {WITHOUT_ANSWERS} holds none; export it again to have them compared"
+    else:
+        held = "" if fixture.answers else "the fixture holds none, for they could not be replayed where it was made"
+        why = unreplayable(plan) or held
+    return AnswersReplayed(unreplayable=why) if why else None
+
+
+def _right(fixture: RegressionFixture) -> AnswerClass:
+    return right_class(answerable=fixture.question.answerable)
 
 
 def _primary(plan: Plan) -> str:
     return f"budget:{plan.budget.primary_evidence_tokens}"
 
 
-def _notes(fixture: RegressionFixture, tokenizer: str) -> tuple[str, ...]:
-    if fixture.tokenizer == tokenizer:
-        return ()
-    return (f"the tokenizer is another one ({tokenizer[:12]}…, recorded {fixture.tokenizer[:12]}…): cuts may differ.",)
-
-
-def _corpus(plan: Plan, documents: tuple[Document, ...], where: str) -> PreparedCorpus:
-    try:
-        return prepare_corpus(documents, load_tokenizer(plan.budget.tokenizer), analyser_of(plan))
-    except TokenizerUnavailable as error:
-        raise BadInput(f"{where}, plan, budget.tokenizer", "it cannot be loaded", str(error)) from error
-    except CorpusError as error:
-        raise BadInput(where, f"its sources are no corpus: {str(error).rstrip('.')}", "Export it again.") from error
+def _notes(fixture: RegressionFixture, plan: Plan, found: Observed) -> tuple[str, ...]:
+    notes = []
+    here, recorded = found.tokenizer[:12], fixture.tokenizer[:12]
+    if found.tokenizer != fixture.tokenizer:
+        notes.append(f"the tokenizer is another one ({here}…, recorded {recorded}…): cuts may differ.")
+    if fixture.answers and found.answers:
+        name = plan.generation.generator
+        version = installed_plugins().get(Kind.GENERATOR, name).version
+        if (name, version) != (fixture.plan.generation.generator, fixture.generator):
+            was = f"{fixture.plan.generation.generator} {fixture.generator}"
+            notes.append(f"the generator is {name} {version}, recorded {was}: answers may differ.")
+    return tuple(notes)
 
 
 def _canonical(files: Mapping[str, bytes], name: str, where: str) -> dict[str, Any]:

@@ -4,6 +4,9 @@ database."""
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +18,21 @@ from annotate.domain import archive
 from annotate.domain.errors import BadInput
 from annotate.domain.vocabulary import Role
 from annotate.permissions import OPERATOR, NotAllowed
-from evaluation.domain.outcomes import STAGES
+from evaluation.domain.outcomes import STAGES, AnswerClass
+from evaluation.domain.plan import Retrieval
 from evaluation.domain.plan_toml import parse_plan
-from evaluation.domain.regression import REPLAY, changes, must_keep, read_flags, written
+from evaluation.domain.regression import REPLAY, WITHOUT_ANSWERS, changes, must_keep, read_flags, written
+from evaluation.domain.regression_answers import (
+    AnswerSeen,
+    AnswersReplayed,
+    compare_answers,
+    read_answers,
+    right_class,
+    written_answers,
+)
+from evaluation.plugins.registry import Kind, Plugin, Registry
 from evaluation.services.export_pack import export_pack, lost_questions, regression_fixture
+from evaluation.services.observe_question import unreplayable
 from evaluation.services.outcome_table import table_of_results
 from evaluation.services.problems import NotSealed
 from evaluation.services.replay_pack import read_fixture, replay, replay_pack
@@ -27,6 +41,14 @@ from tests.factories.studies import make_member
 from tests.factories.sweeps import PLAN, make_sealed_sweep, make_sweep
 
 HELD, LOST = tuple(True for _ in STAGES), (*(True for _ in STAGES[1:]), False)
+
+
+def _with_first(answers: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    """Copy the table with its first answer changed."""
+    copy = parse_canonical(canonical_bytes(answers))
+    first = next(iter(next(iter(next(iter(copy.values())).values())).values()))
+    first.update(values)
+    return copy
 
 
 def without_database(run: Any) -> Any:
@@ -59,6 +81,7 @@ class TestPacks(TestCase):
         for one in replayed:
             assert (one.regressed, one.recovered, one.notes) == ((), (), ()), one
             assert one.compared == 2 * 4 * 2 * len(STAGES)
+            assert one.answers == AnswersReplayed(compared=2 * 4 * 2), one
 
     def test_lost_question_is_expected_lost_by_the_candidate_and_held_by_the_baseline(self) -> None:
         made = regression_fixture(OPERATOR, self.sweep, self.lost[0])
@@ -102,6 +125,82 @@ class TestPacks(TestCase):
             call_command("sweep", "--pack", str(self.folder))
         assert caught.value.returncode == 1
 
+    def _pack(self, question: str, change: Callable[[dict[str, Any]], object]) -> None:
+        """Write a pack of one fixture whose replay.json was changed."""
+        files = archive.unpack(regression_fixture(OPERATOR, self.sweep, question).data, "fixture")
+        told = parse_canonical(files[REPLAY])
+        change(told)
+        self.folder.mkdir()
+        (self.folder / f"{question}.tar.gz").write_bytes(archive.pack({**files, REPLAY: canonical_bytes(told)}))
+
+    def test_answer_of_another_class_ends_with_1_although_no_support_was_lost(self) -> None:
+        self._pack("how-many", lambda told: told["plan"]["generation"].update(abstention_threshold="1"))
+        printed, out = StringIO(), self.folder.parent / "out.json"
+        with pytest.raises(CommandError, match="Regressed: how-many") as caught:
+            call_command("sweep", "--pack", str(self.folder), "--json", str(out), stdout=printed)
+        assert caught.value.returncode == 1
+        (told,) = json.loads(out.read_text(encoding="utf-8"))["fixtures"]
+        assert (told["holds"], told["regressed"], told["answers"]["unreplayable"]) == (False, [], "")
+        changed = told["answers"]["regressed"]
+        assert {one["now"]["answer_class"] for one in changed} == {"abstained"}
+        assert "correct" in {one["was"]["answer_class"] for one in changed}
+        # Every place that differs is told by arm, phase and view.
+        for one in changed:
+            assert f"lost: {one['arm']} at phase {one['phase']}, {one['view']}: the answer is" in printed.getvalue()
+
+    def test_answer_that_became_right_is_a_recovery_and_ends_with_0(self) -> None:
+        def spoil(told: dict[str, Any]) -> None:
+            for phases in told["answers"].values():
+                for views in phases.values():
+                    for one in views.values():
+                        one.update(answer_class="wrong", attributed=False)
+
+        self._pack("how-many", spoil)
+        (found,) = replay_pack(self.folder)
+        assert found.holds
+        assert found.answers
+        assert {one.now.answer_class for one in found.answers.recovered} == {AnswerClass.CORRECT}
+        call_command("sweep", "--pack", str(self.folder))
+
+    def test_form_without_answers_replays_its_support_as_before_and_says_what_it_lacks(self) -> None:
+        def older(told: dict[str, Any]) -> None:
+            told["format"] = WITHOUT_ANSWERS
+            told["plan"]["generation"]["abstention_threshold"] = "1"
+            del told["answers"], told["generator"]
+
+        self._pack("how-many", older)
+        (found,) = replay_pack(self.folder)
+        assert (found.holds, found.regressed, found.compared) == (True, (), 2 * 4 * 2 * len(STAGES))
+        assert found.answers
+        assert "holds none; export it again" in found.answers.unreplayable
+
+    def test_generator_that_is_not_here_is_said_and_support_is_still_compared(self) -> None:
+        def foreign(told: dict[str, Any]) -> None:
+            told["plan"]["generation"]["generator"] = "their-model"
+
+        self._pack("how-many", foreign)
+        printed = StringIO()
+        call_command("sweep", "--pack", str(self.folder), stdout=printed)
+        said = printed.getvalue()
+        assert "answers NOT compared" in said
+        assert "the generator their-model is not installed here" in said
+        assert "only the support of 1 was compared" in said
+
+    def test_another_plan_must_answer_rightly_where_the_baseline_did(self) -> None:
+        self._pack("how-many", lambda told: None)
+        silent = PLAN.replace('generator = "extractive"', 'generator = "extractive"\nabstention_threshold = "1"')
+        (found,) = replay_pack(self.folder, parse_plan(silent))
+        assert found.answers
+        assert not found.holds
+        assert {one.arm for one in found.answers.regressed} == {"window-48-16", "window-48-0"}
+        mute = PLAN.replace('generator = "extractive"', 'generator = "none"')
+        mute = mute.replace(
+            mute[mute.index("metrics") : mute.index("[hypothesis]")], 'metrics = ["complete-support"]\n'
+        )
+        (found,) = replay_pack(self.folder, parse_plan(mute))
+        assert found.holds
+        assert found.answers == AnswersReplayed(unreplayable="this plan has no generator")
+
     def test_command_writes_the_lost_ones_and_its_replay_ends_with_0(self) -> None:
         call_command("export_pack", str(self.sweep.pk), "--lost", "--out", str(self.folder))
         assert sorted(path.name for path in self.folder.iterdir()) == [f"{name}.tar.gz" for name in self.lost]
@@ -133,6 +232,11 @@ class TestPacks(TestCase):
             {**told, "format": "other/1"},
             {**told, "question": "saw"},
             {**told, "expected": {"window-48-0": {"1/4": {"budget:130": "11"}}}},
+            {**told, "format": WITHOUT_ANSWERS},
+            {**told, "answers": {"window-48-0": told["answers"]["window-48-0"]}},
+            {**told, "answers": {**told["answers"], "window-48-0": []}},
+            {**told, "answers": _with_first(told["answers"], {"answer_class": "good"})},
+            {**told, "answers": _with_first(told["answers"], {"unresolved": "1"})},
             {name: value for name, value in told.items() if name != "plan"},
         ):
             with pytest.raises(BadInput, match="fixture"):
@@ -175,6 +279,68 @@ def test_flags_survive_writing_and_the_first_lost_stage_is_named() -> None:
     assert count == 2 * len(STAGES)
     gone, _, _ = changes(flags, {})
     assert {one.phase for one in gone} == {"1/2", "1/1"}
+
+
+RIGHT, WRONG = AnswerSeen(AnswerClass.CORRECT, attributed=True), AnswerSeen(AnswerClass.WRONG)
+SILENT = AnswerSeen(AnswerClass.ABSTAINED)
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "answerable", "regressed", "recovered"),
+    [
+        (RIGHT, RIGHT, True, 0, 0),
+        (RIGHT, SILENT, True, 1, 0),
+        (WRONG, RIGHT, True, 0, 1),
+        (WRONG, SILENT, True, 1, 0),
+        (WRONG, SILENT, False, 0, 1),
+        (SILENT, WRONG, False, 1, 0),
+        (AnswerSeen(), WRONG, True, 0, 1),
+        (WRONG, AnswerSeen(), True, 1, 0),
+        (RIGHT, replace(RIGHT, attributed=False), True, 1, 0),
+        (replace(RIGHT, attributed=False), RIGHT, True, 0, 1),
+        (RIGHT, replace(RIGHT, unresolved=1), True, 1, 0),
+        (replace(WRONG, unresolved=2), replace(WRONG, unresolved=1), True, 0, 1),
+        (WRONG, replace(RIGHT, unresolved=1), True, 1, 0),
+    ],
+)
+def test_changed_answer_is_a_regression_unless_it_became_right_or_cites_better(
+    was: AnswerSeen, now: AnswerSeen, answerable: bool, regressed: int, recovered: int
+) -> None:
+    found = compare_answers(
+        {"arm": {"1/2": {"v": was}}}, {"arm": {"1/2": {"v": now}}}, right_class(answerable=answerable)
+    )
+    assert (found.compared, len(found.regressed), len(found.recovered)) == (1, regressed, recovered)
+
+
+def test_answers_survive_writing_and_a_place_that_is_gone_is_a_regression() -> None:
+    answers = {"arm": {"1/2": {"v": RIGHT, "w": replace(WRONG, unresolved=3)}}}
+    assert read_answers(parse_canonical(canonical_bytes(written_answers(answers))), answers) == answers
+    assert read_answers({}, answers) == {}
+    assert len(compare_answers(answers, {}, AnswerClass.CORRECT).regressed) == 2
+
+
+DECLARED = {
+    "sampling": Plugin(Kind.GENERATOR, "sampling", "1", Retrieval, deterministic=False, make=print),
+    "frozen-model": Plugin(Kind.GENERATOR, "frozen-model", "1", Retrieval, deterministic=True, make=print),
+    "quoting": Plugin(Kind.GENERATOR, "quoting", "1", Retrieval, deterministic=True, make=print, self_contained=True),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("sampling", "may answer equal input otherwise"),
+        ("frozen-model", "needs a model or a service"),
+        ("quoting", ""),
+        ("absent", "is not installed here"),
+    ],
+)
+def test_only_a_generator_that_repeats_itself_and_needs_nothing_is_replayed(name: str, said: str) -> None:
+    registry = Registry({(one.kind, one.name): one for one in DECLARED.values()})
+    plan = parse_plan(PLAN)
+    found = unreplayable(replace(plan, generation=replace(plan.generation, generator=name)), registry)
+    assert said in found
+    assert bool(said) is bool(found)
 
 
 def test_label_the_baseline_never_had_must_hold_only_where_it_held_everywhere() -> None:

@@ -21,7 +21,7 @@ from evaluation.domain.sweep_limits import NAMES, read_limits
 from evaluation.management.command import CAPPED, FAILED, USAGE, ExampleCommand, refusals
 from evaluation.management.commands.results import write_json
 from evaluation.management.progress import drain_with_progress, results_with_progress
-from evaluation.management.replayed import print_replayed, replayed_data
+from evaluation.management.replayed import print_replayed, replayed_data, summary
 from evaluation.management.tables import console_on, print_disposition, print_estimate, print_results
 from evaluation.models import Plan, Sweep
 from evaluation.services.count_reading import count_reading
@@ -156,7 +156,7 @@ to mend; 3 when a cap stopped it; 130 or 143 when it was stopped.
         regressed = [one.question for one in replayed if not one.holds]
         if options["json"]:
             write_json(replayed_data(replayed), options["json"], self.stdout)
-        said.write(f"{len(replayed)} replayed, {len(regressed)} regressed")
+        said.write(summary(replayed))
         if regressed:
             raise CommandError(f"Regressed: {', '.join(regressed)}.", returncode=FAILED)
 
