@@ -31,6 +31,7 @@ from annotate.models import (
     AdjudicatedResult,
     AdjudicationItem,
     Assignment,
+    Fixture,
     FixtureSet,
     HeldOutOpening,
     Question,
@@ -174,12 +175,12 @@ def survey(study: Study, keys: Sequence[str] | None = None, apart: Sequence[str]
 
     Blocks: an unknown key, a question that is not (or no longer) settled, a settled content that lacks something, a
     segment outside the six in a full study, stale evidence, evidence the question's reader may not read, a group on
-    both sides of the partition, and what `apart` (of `partition.APART`) asks to keep on one side as well. A handful of
-    queries, whatever the number of questions.
+    both sides of the partition (questions frozen before count too), and what `apart` (of `partition.APART`) asks to
+    keep on one side as well. A handful of queries, whatever the number of questions.
     """
     if unknown := sorted(set(apart) - set(APART)):
         raise BadInput("apart", f"“{unknown[0]}” is none", f"Use {', '.join(APART)}.")
-    questions = list(Question.objects.filter(study=study).order_by("key"))
+    questions = study_questions = list(Question.objects.filter(study=study).order_by("key"))
     blocks: list[BadInput] = []
     if keys is not None:
         wanted = set(keys)
@@ -196,7 +197,11 @@ def survey(study: Study, keys: Sequence[str] | None = None, apart: Sequence[str]
         .defer("content", "supersedes__content")
         .order_by("source__document_id", "version_label", "pk")
     )
-    blocks += group_crossings(Placed(q.key, q.group, Partition(q.partition)) for q in questions)
+    # Sets of a study are used side by side: half a group in each would cross as it would within one.
+    before = _frozen_before(study)
+    frozen = [q for q in study_questions if q.pk in before]
+    together, groups = {q.key: q for q in (*frozen, *questions)}.values(), {q.group for q in questions}
+    blocks += group_crossings(Placed(q.key, q.group, Partition(q.partition)) for q in together if q.group in groups)
     newest = _newest_results(questions)
     items = _newest_items(questions)
     opened_again = set(AdjudicationItem.objects.filter(reopened(), question__in=questions).values_list("pk", flat=True))
@@ -224,6 +229,10 @@ def survey(study: Study, keys: Sequence[str] | None = None, apart: Sequence[str]
         blocks += found
     whole = Survey(tuple(settled), tuple(blocks), versions, tuple(questions), own_blocks)
     return replace(whole, blocks=(*blocks, *_crossings(whole, apart))) if apart else whole
+
+
+def _frozen_before(study: Study) -> frozenset[int]:
+    return frozenset(Fixture.objects.filter(fixture_set__study=study).values_list("question_id", flat=True))
 
 
 def _crossings(found: Survey, apart: Sequence[str]) -> Iterable[BadInput]:

@@ -46,6 +46,8 @@ def freeze_fixtures(
     with transaction.atomic():
         # Two leads freezing at one moment come one after the other, so that the second sees the first one's name.
         Study.objects.select_for_update(of=("self",)).get(pk=study.pk)
+        # Whoever settles, opens again, returns or submits locks the question: it happens before the freeze or after it.
+        list(Question.objects.select_for_update(of=("self",)).filter(study=study).order_by("pk").values_list("pk"))
         if FixtureSet.objects.filter(study=study, name=name).exists():
             raise BadInput("name", f"there is a set called “{name}” already", "Choose another; a set never changes.")
         found = survey(study, questions, apart)
