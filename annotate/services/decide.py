@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Max
 
 from annotate.domain.alignment import align
 from annotate.domain.conflicts import Conflict
@@ -23,6 +24,7 @@ from annotate.records_passes import DECISION_MADE, decision_payload, record_in_s
 from annotate.selectors.adjudication import difference_of, refuse_marked, waiting_for
 from annotate.selectors.passes import submitted_content
 from annotate.services.authorise import authorise
+from annotate.services.clock import refuse_early
 from annotate.services.open_item import value_bytes
 from annotate.services.pass_writing import check_spans
 
@@ -107,7 +109,9 @@ def decide_all(person: Person, item: AdjudicationItem, made: Sequence[NewDecisio
                 new.append(row)
             standing.append(in_force[row.disagreement_id])
         Decision.objects.bulk_create(new)
+        settled = held.results.aggregate(at=Max("settled_at"))["at"] if new else None
         for row in new:
+            refuse_early(row.decided_at, settled, "result", after=True)
             record_in_study(DECISION_MADE, decision_payload(row), held.question)
     return standing
 

@@ -10,6 +10,7 @@ from annotate.models import AdjudicationItem, DiscussionNote, Person
 from annotate.selectors.adjudication import refuse_marked, waiting_for
 from annotate.selectors.discussion import is_reopened
 from annotate.services.authorise import authorise
+from annotate.services.clock import refuse_early
 from annotate.services.decide import locked_item
 from annotate.services.discuss import write_note
 
@@ -19,13 +20,16 @@ def reopen_item(person: Person, item: AdjudicationItem, reason: str) -> Discussi
 
     Every decision and result stays. Settling makes the next revision of the result, also where it says the same.
     Raises NotAllowed (own question included), BadInput without a reason, Conflict for an item that is not settled,
-    is open again already, or waits for a pass.
+    is open again already, or waits for a pass, and where this server's clock runs behind (`clock`).
     """
     refuse_marked(authorise(person, item.question.study, "item.decide"), item, "item.decide")
     with transaction.atomic():
         held = locked_item(item.pk)
         if waiting := waiting_for(held):
             raise Conflict("item", waiting, "Reload the page.")
-        if not held.results.exists() or is_reopened(held):
+        last = held.results.order_by("-ordinal").first()
+        if last is None or is_reopened(held):
             raise Conflict("item", "it is open", "Only a settled item can be opened again. Reload the page.")
-        return write_note(person, held.question, NoteKind.REOPENED, reason)
+        note = write_note(person, held.question, NoteKind.REOPENED, reason)
+        refuse_early(note.written_at, last.settled_at, "result", after=True)
+    return note

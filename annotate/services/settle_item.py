@@ -13,12 +13,13 @@ from annotate.domain.content_codec import content_payload
 from annotate.domain.errors import BadInput, BadInputs
 from annotate.domain.necessity import check_alternatives, check_necessity, check_segment
 from annotate.domain.pass_check import check_complete
-from annotate.domain.vocabulary import Necessity, Segment
+from annotate.domain.vocabulary import Necessity, NoteKind, Segment
 from annotate.models import AdjudicatedResult, AdjudicationItem, Person, SpanDecision
 from annotate.records_passes import ITEM_SETTLED, record_in_study, settled_payload
 from annotate.selectors.adjudication import refuse_marked, settled_content, state_of, waiting_for
 from annotate.selectors.discussion import is_reopened
 from annotate.services.authorise import authorise
+from annotate.services.clock import refuse_early
 from annotate.services.decide import locked_item
 from ledger.domain.canonical import canonical_bytes, digest
 
@@ -78,8 +79,11 @@ def settle_item(
             for name, (word, reason) in sorted(spans.items())
         )
         # How far the decisions went, so that a verification can settle it again from the same ones.
-        decided = held.decisions.aggregate(n=Max("ordinal"))["n"]
-        record_in_study(ITEM_SETTLED, {**settled_payload(result), "decisions": decided}, held.question)
+        told = held.decisions.aggregate(n=Max("ordinal"), at=Max("decided_at"))
+        opened = held.question.notes.filter(kind=NoteKind.REOPENED).aggregate(at=Max("written_at"))
+        refuse_early(result.settled_at, opened["at"], "re-opening")
+        refuse_early(result.settled_at, told["at"], "decision")
+        record_in_study(ITEM_SETTLED, {**settled_payload(result), "decisions": told["n"]}, held.question)
     return result
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from annotate.domain.conflicts import Conflict
 from annotate.domain.errors import BadInput, BadInputs
@@ -14,11 +17,13 @@ from annotate.domain.written import MOST
 from annotate.models import AdjudicationItem, Decision, Membership, Person
 from annotate.permissions import NotAllowed
 from annotate.selectors.adjudication import item_for, state_of
+from annotate.selectors.discussion import is_reopened
 from annotate.services.decide import confirm_agreed, decide
 from annotate.services.discuss import add_note
 from annotate.services.reopen_item import reopen_item
 from annotate.services.return_pass import return_pass
 from annotate.services.settle_item import settle_item
+from ledger.services.verify import verify
 from tests.annotate.passes import Desk, make_desk
 from tests.factories import make_member
 
@@ -208,6 +213,41 @@ def test_a_text_that_cannot_be_kept_is_refused_wherever_it_is_written(text: str)
     assert not item.results.exists()
     with pytest.raises(Conflict):
         reopen_item(desk.adjudicator, item, text)
+
+
+def test_a_clock_that_runs_behind_hides_no_reopening_and_no_decision(monkeypatch: pytest.MonkeyPatch) -> None:
+    desk, item = opened()
+    now = timezone.now
+    rows, again = list(item.disagreements.all()), lambda: reopen_item(desk.adjudicator, item, "Overlooked.")
+
+    def behind(seconds: float) -> None:
+        monkeypatch.setattr(timezone, "now", lambda: now() - timedelta(seconds=seconds))
+
+    def settle() -> None:
+        settle_item(desk.adjudicator, item, Segment.RULE_AND_EXCEPTION, SAID)
+
+    decided(desk, item)
+    behind(600)
+    with pytest.raises(Conflict, match=r"clock is (600|599)\.\d{3} s behind the one that wrote the last decision"):
+        settle()
+    behind(0)
+    settle()
+    behind(5)
+    for call in (again, lambda: decide(desk.adjudicator, item, rows[0], Choice.B)):
+        with pytest.raises(Conflict, match="wrote the last result"):
+            call()
+    refused(post(desk.adjudicator, item, action="reopen", text="Overlooked."), 409, "set their clocks by one source")
+    assert (item.results.count(), item.decisions.count(), desk.question.notes.count()) == (1, 3, 0)
+    behind(0)
+    again()
+    assert is_reopened(item)
+    behind(5)
+    with pytest.raises(Conflict, match="wrote the last re-opening"):
+        settle()
+    behind(0)
+    settle()
+    assert not is_reopened(item)
+    assert verify().findings == ()
 
 
 def test_what_turns_a_texts_direction_stays_inside_its_reason() -> None:
