@@ -25,12 +25,10 @@ from annotate.models import (
 from annotate.records_passes import PASS_RETURNED, PASS_SUBMITTED
 from annotate.records_pauses import TASK_PAUSED, TASK_RESUMED, pause_findings
 from annotate.services.transcode import made_again
+from annotate.verifiers_comparing import compare_row
 from ledger import registry
-from ledger.domain.canonical import canonical_bytes
 from ledger.domain.findings import Finding
 from ledger.models import Record
-
-_SHOWN = 80
 
 
 def register_all() -> None:
@@ -59,7 +57,7 @@ def verify_study(record: Record) -> Iterator[Finding]:
     """Find the study the record names, of the kind it names."""
     study = Study.objects.filter(slug=record.value["study"]).first()
     where = f"study {record.value['study']}"
-    yield from _compare(record.value, records.study_payload(study) if study else None, record.seq, where)
+    yield from compare_row(record.value, records.study_payload(study) if study else None, record.seq, where)
 
 
 def verify_guideline(record: Record) -> Iterator[Finding]:
@@ -71,14 +69,14 @@ def verify_guideline(record: Record) -> Iterator[Finding]:
         .first()
     )
     where = f"guideline {told['number']} of {told['study']}"
-    yield from _compare(told, records.guideline_payload(row) if row else None, record.seq, where)
+    yield from compare_row(told, records.guideline_payload(row) if row else None, record.seq, where)
 
 
 def verify_person(record: Record) -> Iterator[Finding]:
     """Find the person the record names."""
     name = record.value["person"]
     person = Person.objects.filter(username=name).first()
-    yield from _compare(record.value, {"person": person.username} if person else None, record.seq, f"person {name}")
+    yield from compare_row(record.value, {"person": person.username} if person else None, record.seq, f"person {name}")
 
 
 def verify_source(record: Record) -> Iterator[Finding]:
@@ -95,9 +93,9 @@ def verify_source(record: Record) -> Iterator[Finding]:
         .first()
     )
     if version is None:
-        yield from _compare(told, None, record.seq, where)
+        yield from compare_row(told, None, record.seq, where)
         return
-    yield from _compare(told, records.recorded_source(version), record.seq, where)
+    yield from compare_row(told, records.recorded_source(version), record.seq, where)
     content = bytes(version.content)
     digest = hashlib.sha256(content).hexdigest()
     if digest != told["sha256"]:
@@ -143,7 +141,7 @@ def verify_result(record: Record) -> Iterator[Finding]:
         .first()
     )
     where = f"result {told['ordinal']} of {told['study']}/{told['question']}"
-    yield from _compare(told, records.result_payload(result) if result else None, record.seq, where)
+    yield from compare_row(told, records.result_payload(result) if result else None, record.seq, where)
     if result and result.digest != told["content"]:
         yield Finding("row.differs", record.seq, where, f"its digest column says {result.digest}.")
 
@@ -227,7 +225,7 @@ def _both_ways(
     told: dict[tuple[Any, ...], tuple[int, dict[str, Any]]],
 ) -> Iterator[Finding]:
     for key, (seq, payload) in told.items():
-        yield from _compare(payload, rows.get(key), seq, _place(what, key))
+        yield from compare_row(payload, rows.get(key), seq, _place(what, key))
     yield from _unrecorded(what, rows, told)
 
 
@@ -237,22 +235,5 @@ def _unrecorded(what: str, stored: Iterable[tuple[Any, ...]], told: dict[tuple[A
             yield Finding("row.unrecorded", None, _place(what, key), "the row stands there without a record.")
 
 
-def _compare(told: dict[str, Any], row: dict[str, Any] | None, seq: int, where: str) -> Iterator[Finding]:
-    """Yield a finding for a missing row and one for each member that differs; members the row lacks are not its own."""
-    if row is None:
-        yield Finding("row.missing", seq, where, "the row it describes is gone.")
-        return
-    for name, now in row.items():
-        if canonical_bytes(told.get(name)) != canonical_bytes(now):
-            yield Finding(
-                "row.differs", seq, where, f"{name} was {_shown(told.get(name))} when recorded and is {_shown(now)}."
-            )
-
-
 def _place(what: str, key: tuple[Any, ...]) -> str:
     return f"{what} {'/'.join(str(part) for part in key)}"
-
-
-def _shown(value: Any) -> str:
-    text = canonical_bytes(value).decode()
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -35,12 +35,11 @@ from annotate.selectors.fixtures import result_content
 from annotate.selectors.pass_history import history_digest
 from annotate.selectors.passes import pass_content, submitted_content
 from annotate.services.freeze_fixtures import question_facts
+from annotate.verifiers_comparing import compare_row
 from ledger import registry
 from ledger.domain.canonical import CanonicalError, canonical_bytes, digest, parse_canonical
 from ledger.domain.findings import Finding
 from ledger.models import Record
-
-_SHOWN = 80
 
 
 def register_all() -> None:
@@ -80,7 +79,7 @@ def verify_submission(record: Record) -> Iterator[Finding]:
         .first()
     )
     where = f"submission {told['ordinal']} of {_place(told)} slot {told['slot']}"
-    yield from _compare(told, records.submission_payload(row) if row else None, record.seq, where)
+    yield from compare_row(told, records.submission_payload(row) if row else None, record.seq, where)
     if row is None:
         return
     yield from _digest(bytes(row.content), row.digest, record.seq, where)
@@ -106,7 +105,7 @@ def verify_item(record: Record) -> Iterator[Finding]:
     told = record.value
     item = _item(told)
     where = f"item of {_place(told)} round {told['round']}"
-    yield from _compare(told, records.item_payload(item) if item else None, record.seq, where)
+    yield from compare_row(told, records.item_payload(item) if item else None, record.seq, where)
     if item is None:
         return
     try:
@@ -128,7 +127,7 @@ def verify_decision(record: Record) -> Iterator[Finding]:
     item = _item(told)
     row = item.decisions.select_related("decided_by").filter(ordinal=told["ordinal"]).first() if item else None
     where = f"decision {told['ordinal']} of {_place(told)} round {told['round']}"
-    yield from _compare(told, records.decision_payload(row) if row else None, record.seq, where)
+    yield from compare_row(told, records.decision_payload(row) if row else None, record.seq, where)
 
 
 def verify_settled(record: Record) -> Iterator[Finding]:
@@ -140,7 +139,7 @@ def verify_settled(record: Record) -> Iterator[Finding]:
         .first()
     )
     where = f"result {told['ordinal']} of {_place(told)}"
-    yield from _compare(told, records.settled_payload(row) if row else None, record.seq, where)
+    yield from compare_row(told, records.settled_payload(row) if row else None, record.seq, where)
     if row is None or row.item is None:
         return
     yield from _digest(bytes(row.content), row.digest, record.seq, where)
@@ -163,7 +162,7 @@ def verify_frozen(record: Record) -> Iterator[Finding]:
         .first()
     )
     where = f"fixture set {told['study']}/{told['name']}"
-    yield from _compare(told, records.frozen_payload(row) if row else None, record.seq, where)
+    yield from compare_row(told, records.frozen_payload(row) if row else None, record.seq, where)
     if row is None:
         return
     yield from _digest(bytes(row.canonical), row.digest, record.seq, where)
@@ -216,7 +215,7 @@ def verify_opening(record: Record) -> Iterator[Finding]:
     )
     row = next(iter(rows.order_by("pk")[told["number"] - 1 : told["number"]]), None)
     where = f"opening {told['number']} of fixture set {told['fixture_set'][:12]}"
-    yield from _compare(told, records.opening_payload(row) if row else None, record.seq, where)
+    yield from compare_row(told, records.opening_payload(row) if row else None, record.seq, where)
 
 
 def verify_note(record: Record) -> Iterator[Finding]:
@@ -228,7 +227,7 @@ def verify_note(record: Record) -> Iterator[Finding]:
         .first()
     )
     where = f"note {told['ordinal']} of {_place(told)}"
-    yield from _compare(told, records.note_payload(row) if row else None, record.seq, where)
+    yield from compare_row(told, records.note_payload(row) if row else None, record.seq, where)
 
 
 def _count_check(model: type[models.Model], kind: str) -> registry.TableVerifier:
@@ -260,20 +259,5 @@ def _digest(data: bytes, recorded: str, seq: int, where: str) -> Iterator[Findin
         yield Finding("row.digest", seq, where, f"its bytes hash to {digest(data)}, its digest says {recorded}.")
 
 
-def _compare(told: dict[str, Any], row: dict[str, Any] | None, seq: int, where: str) -> Iterator[Finding]:
-    if row is None:
-        yield Finding("row.missing", seq, where, "the row it describes is gone.")
-        return
-    for name, now in row.items():
-        if canonical_bytes(told.get(name)) != canonical_bytes(now):
-            was = _shown(told.get(name))
-            yield Finding("row.differs", seq, where, f"{name} was {was} when recorded and is {_shown(now)}.")
-
-
 def _place(told: dict[str, Any]) -> str:
     return f"{told['study']}/{told['question']}"
-
-
-def _shown(value: Any) -> str:
-    text = canonical_bytes(value).decode()
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

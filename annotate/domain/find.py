@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from annotate.domain.errors import BadInput
-from annotate.domain.spans import ByteSpan
+from annotate.domain.spans import ByteSpan, between
 
 MAX_PHRASE = 300
 
@@ -45,7 +45,7 @@ def find(content: bytes, phrase: str, hidden: Sequence[ByteSpan] = (), *, most: 
     """Return up to `most` places of `phrase` in `content` (UTF-8), outside the merged, ordered ranges `hidden`."""
     pattern = phrase_pattern(phrase)
     found: list[ByteSpan] = []
-    for left, right in _open(len(content), hidden):
+    for left, right in between(len(content), hidden):
         raw = content[left:right]
         matches = [match.span() for match in pattern.finditer(raw.decode())][: most - len(found)]
         if matches:
@@ -64,13 +64,3 @@ def around(content: bytes, span: ByteSpan, hidden: Sequence[ByteSpan], character
     before = content[max(left, span.start - 4 * characters) : span.start].decode("utf-8", "ignore")
     after = content[span.end : min(right, span.end + 4 * characters)].decode("utf-8", "ignore")
     return before[-characters:], content[span.start : span.end].decode(), after[:characters]
-
-
-def _open(length: int, hidden: Sequence[ByteSpan]) -> Iterator[tuple[int, int]]:
-    at = 0
-    for span in hidden:
-        if span.start > at:
-            yield at, span.start
-        at = max(at, span.end)
-    if at < length:
-        yield at, length

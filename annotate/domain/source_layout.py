@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from annotate.domain.spans import ByteSpan
+from annotate.domain.spans import ByteSpan, between
 
 BLOCK_BYTES = 8_192
 
@@ -107,7 +107,7 @@ def lay_out(content: bytes, hidden: Sequence[ByteSpan] = ()) -> SourceLayout:
     """Return the layout of a UTF-8 text for a reader from whom the merged, ordered ranges `hidden` are kept."""
     starts: list[int] = []
     ends: list[int] = []
-    for left, right in _readable(len(content), hidden):
+    for left, right in between(len(content), hidden):
         raw = content[left:right]
         text = raw.decode()
         places = np.flatnonzero((np.frombuffer(raw, dtype=np.uint8) & 0xC0) != 0x80) + left
@@ -157,16 +157,6 @@ def _full_stop_ends(text: str, begin: int, match: re.Match[str]) -> bool:
 def _begin(text: str, at: int) -> int:
     found = _NOT_BLANK.search(text, at)
     return found.start() if found else len(text)
-
-
-def _readable(length: int, hidden: Sequence[ByteSpan]) -> Iterator[tuple[int, int]]:
-    at = 0
-    for span in hidden:
-        if span.start > at:
-            yield at, span.start
-        at = max(at, span.end)
-    if at < length:
-        yield at, length
 
 
 def _blocks(content: bytes, hidden: Sequence[ByteSpan]) -> Iterator[Block]:

@@ -6,7 +6,7 @@ compared byte for byte and never normalised, so a match found in valid UTF-8 alw
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from annotate.domain.errors import EncodingRefused, SpanError, shown
@@ -86,6 +86,17 @@ def check_span(content: bytes, start: object, end: object) -> ByteSpan:
                 f"Use {around.start} or {around.end}.",
             )
     return ByteSpan(first, last)
+
+
+def between(length: int, hidden: Sequence[ByteSpan]) -> Iterator[tuple[int, int]]:
+    """Yield the byte intervals of a content of `length` bytes that lie outside the sorted spans `hidden`."""
+    at = 0
+    for span in hidden:
+        if span.start > at:
+            yield at, span.start
+        at = max(at, span.end)
+    if at < length:
+        yield at, length
 
 
 def occurrences(content: bytes, quote: bytes) -> list[int]:

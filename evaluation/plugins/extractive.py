@@ -18,6 +18,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import ClassVar
 
 from evaluation.domain.analysis import Analyser
 from evaluation.domain.generation import EvidenceText, Extract, GeneratedAnswer
@@ -45,6 +46,13 @@ class _Sentence:
 class Extractive:
     """`threshold` and `second` are decimal strings in [0, 1]; `most` is how many sentences an answer may have."""
 
+    name: ClassVar[str] = "extractive"
+    """Name in the registry."""
+    version: ClassVar[str] = "1"
+    """Changes whenever equal input would give another answer."""
+    deterministic: ClassVar[bool] = True
+    """Equal input always gives equal output."""
+
     analyser: Analyser
     threshold: str = "0.5"
     second: str = "0.8"
@@ -56,21 +64,6 @@ class Extractive:
                 raise ValueError(f"extractive: {field} must be a decimal string from 0 to 1, got {value!r}")
         if isinstance(self.most, bool) or self.most < 1:
             raise ValueError(f"extractive: most must be at least 1 sentence, got {self.most!r}")
-
-    @property
-    def name(self) -> str:
-        """Name in the registry."""
-        return "extractive"
-
-    @property
-    def version(self) -> str:
-        """Changes whenever equal input would give another answer."""
-        return "1"
-
-    @property
-    def deterministic(self) -> bool:
-        """Equal input always gives equal output."""
-        return True
 
     def describe(self) -> dict[str, str | int]:
         """Configuration in canonical values."""

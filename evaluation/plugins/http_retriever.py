@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -47,25 +47,17 @@ class HttpRetriever:
     request is told to whoever listens (`http_transport.listening`), for the operations records.
     """
 
+    name: ClassVar[str] = "http"
+    """Name in the registry."""
+    version: ClassVar[str] = "1"
+    """Version of the adapter; that of the system behind it is not known."""
+    deterministic: ClassVar[bool] = False
+    """Nobody knows what stands behind an address."""
+
     search: Endpoint
     reindex: Endpoint | None = None
     patience: Patience = field(default_factory=Patience)
     full_lists: bool = False
-
-    @property
-    def name(self) -> str:
-        """Name in the registry."""
-        return "http"
-
-    @property
-    def version(self) -> str:
-        """Version of the adapter; that of the system behind it is not known."""
-        return "1"
-
-    @property
-    def deterministic(self) -> bool:
-        """Nobody knows what stands behind an address."""
-        return False
 
     def describe(self) -> dict[str, str | int]:
         """Configuration in canonical values, score precision included."""

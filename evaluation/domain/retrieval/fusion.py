@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import lcm
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -41,6 +41,11 @@ class FusionConfigError(ValueError):
 class HybridRetriever:
     """Fuses the lists of `inputs`, at least two, with the constant `rrf_k`, 1 to `LARGEST_RRF_K`."""
 
+    name: ClassVar[str] = "hybrid"
+    """Name in the registry."""
+    version: ClassVar[str] = "1"
+    """Changes whenever equal input would give another list."""
+
     inputs: tuple[Retriever, ...]
     rrf_k: int = 60
 
@@ -53,16 +58,6 @@ class HybridRetriever:
         names = [one.name for one in self.inputs]
         if len(names) < 2 or len(set(names)) < len(names):
             raise FusionConfigError(f"hybrid: fuse at least two different retrievers, got {names}")
-
-    @property
-    def name(self) -> str:
-        """Name in the registry."""
-        return "hybrid"
-
-    @property
-    def version(self) -> str:
-        """Changes whenever equal input would give another list."""
-        return "1"
 
     @property
     def deterministic(self) -> bool:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -51,26 +51,18 @@ class LatentConfigError(ValueError):
 class LatentRetriever:
     """LSA with at most `dimensions` dimensions."""
 
+    name: ClassVar[str] = "lsa"
+    """Name in the registry."""
+    version: ClassVar[str] = "1"
+    """Changes whenever equal input would give another list."""
+    deterministic: ClassVar[bool] = True
+    """Equal input always gives equal ranks."""
+
     dimensions: int = 128
 
     def __post_init__(self) -> None:
         if isinstance(self.dimensions, bool) or self.dimensions < 1:
             raise LatentConfigError(f"lsa: dimensions must be at least 1, got {self.dimensions!r}")
-
-    @property
-    def name(self) -> str:
-        """Name in the registry."""
-        return "lsa"
-
-    @property
-    def version(self) -> str:
-        """Changes whenever equal input would give another list."""
-        return "1"
-
-    @property
-    def deterministic(self) -> bool:
-        """Equal input always gives equal ranks."""
-        return True
 
     def describe(self) -> dict[str, str | int]:
         """Configuration in canonical values, score precision included."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from evaluation.domain.bm25 import BlockScores, Bm25, QueryTerms, query_terms
 from evaluation.domain.hits import Ranked
@@ -32,22 +32,14 @@ def block_terms(prepared: PreparedCorpus, texts: tuple[str, ...]) -> QueryTerms:
 class Bm25Retriever:
     """Exact BM25 of `evaluation.domain.bm25`; chunks with a score above zero are candidates."""
 
+    name: ClassVar[str] = "bm25"
+    """Name in the registry."""
+    version: ClassVar[str] = "1"
+    """Changes whenever equal input would give another list."""
+    deterministic: ClassVar[bool] = True
+    """Equal input always gives equal ranks."""
+
     model: Bm25
-
-    @property
-    def name(self) -> str:
-        """Name in the registry."""
-        return "bm25"
-
-    @property
-    def version(self) -> str:
-        """Changes whenever equal input would give another list."""
-        return "1"
-
-    @property
-    def deterministic(self) -> bool:
-        """Equal input always gives equal ranks."""
-        return True
 
     def describe(self) -> dict[str, str | int]:
         """Configuration in canonical values, score precision included."""
