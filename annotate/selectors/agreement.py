@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from annotate.domain.agreement_report import Item, Line, Part, parts, report
-from annotate.models import AdjudicatedResult, Question, SourceVersion, Study, Submission
+from annotate.models import AdjudicatedResult, Assignment, Question, SourceVersion, Study, Submission
 from annotate.permissions import By, actor_for, require
 from annotate.selectors.passes import first_submissions, submitted_content
 
@@ -83,8 +83,14 @@ def agreement_of(by: By, study: Study, choice: Slice = Slice()) -> tuple[Line, .
 
 
 def agreement_parts(by: By, study: Study, choice: Slice = Slice()) -> list[Part]:
-    """Return the items behind each number of the chosen questions. Raises NotAllowed as `agreement_items` does."""
-    return parts([item for item in agreement_items(by, study) if choice.takes(item)])
+    """Return the items behind each number of the chosen questions. Raises NotAllowed as `agreement_items` does.
+
+    Left out are questions that `by` marks and that are not settled: where the two passes part would tell the other one.
+    """
+    person = actor_for(by, study).person_id
+    own = Assignment.objects.filter(question__study=study, annotator_id=person, question__results__isnull=True)
+    hidden = set(own.values_list("question__key", flat=True)) if person is not None else set()
+    return parts([item for item in agreement_items(by, study) if choice.takes(item) and item.key not in hidden])
 
 
 def choices_of(items: Sequence[Item]) -> Choices:

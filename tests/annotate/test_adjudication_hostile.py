@@ -157,6 +157,30 @@ def test_nobody_else_gets_past_the_page() -> None:
     assert not desk.question.notes.exists()
 
 
+def test_an_adjudicator_who_marks_reads_of_the_other_pass_nowhere_before_it_is_settled() -> None:
+    desk, item = opened()
+    other = make_desk(study=desk.study)
+    other.submit_both(other.content(), other.content(answer="Never."))
+    Membership.objects.create(study=desk.study, person=desk.one, role=Role.ADJUDICATOR)
+    client = Client()
+    client.force_login(desk.one)
+    slug = [desk.study.slug]
+    for as_of in ({}, {"as_of": "2026-01-01T00:00:00Z"}, {"as_of": "2999-01-01T00:00:00Z"}):
+        assert client.get(reverse("adjudicate", args=[item.pk]), as_of).status_code == 403
+    assert client.get(reverse("own-decisions", args=[desk.second.pk])).status_code == 404
+    for name in ("adjudication", "agreed-items", "questions", "study"):
+        page = client.get(reverse(name, args=slug)).content.decode()
+        assert ("7 days." in page, reverse("adjudicate", args=[item.pk]) in page) == (False, False), name
+
+    def listed() -> set[str]:
+        rows = client.get(reverse("agreement-items", args=slug)).content.decode().splitlines()[1:]
+        return {row.split(",")[0] for row in rows}
+
+    assert listed() == {other.question.key}
+    settled(desk, item)
+    assert listed() == {desk.question.key, other.question.key}
+
+
 def test_a_person_deactivated_while_the_page_is_open_does_nothing_more() -> None:
     desk, item = opened()
     decided(desk, item)
