@@ -10,6 +10,9 @@ from functools import lru_cache
 from evaluation.charts.look import WIDTH, room_for, shortened, to_svg
 
 ROW = 30
+#: Labels of the axis, in Vega's expressions: a difference has its sign, and zero has none.
+SIGNED = "datum.value === 0 ? '0' : format(datum.value, '+.2f')"
+PLAIN = "format(datum.value, '.2f')"
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ def _draw(rows: str, title: str, domain: tuple[float, float], zero: bool, headin
         "value:Q",
         title=title,
         scale=alt.Scale(domain=list(domain)),
-        axis=alt.Axis(format="+.2f" if zero else ".2f", grid=True, tickCount=8),
+        axis=alt.Axis(labelExpr=SIGNED if zero else PLAIN, grid=True, tickCount=8),
     )
     y = alt.Y("name:N", sort=names, title=None, axis=alt.Axis(grid=False, minExtent=room_for(names)))
     base = alt.Chart(alt.Data(values=data), width=WIDTH - 160, height=ROW * len(data)).encode(y=y)

@@ -55,7 +55,7 @@ def _look() -> dict[str, Any]:
         "background": "transparent",
         "axis": axis,
         "axisX": {**axis, "grid": False},
-        "legend": {"labelColor": "var(--ink)", "labelFontSize": 12, "labelLimit": 320},
+        "legend": {"labelColor": "var(--ink)", "labelFontSize": 12, "labelLimit": 320, "columnPadding": 36},
         "header": header,
         "view": {"stroke": None},
         "text": {"color": "var(--ink)"},

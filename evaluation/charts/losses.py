@@ -25,7 +25,7 @@ class Step:
 
 
 def draw(steps: Sequence[Step], heading: str = "") -> str:
-    """Return the chart as SVG text, the arms beside each other; steps stand in the order they first occur."""
+    """Return the chart as SVG text, the arms below each other; steps stand in the order they first occur."""
     return _draw(json.dumps([asdict(one) for one in steps]), heading)
 
 
@@ -37,9 +37,9 @@ def _draw(rows: str, heading: str) -> str:
     names, arms = (list(dict.fromkeys(row[key] for row in data)) for key in ("name", "arm"))
     most = max((row["start"] for row in data), default=0)
     kinds = {"all": "var(--hairline)", "lost": "var(--reject)", "left": "var(--accept)"}
-    wide = (WIDTH - 60) // max(1, len(arms))
+    wide = WIDTH - 60 - room_for(names)
     parts = []
-    for number, arm in enumerate(arms):
+    for arm in arms:
         own = [row for row in data if row["arm"] == arm]
         base = alt.Chart(
             alt.Data(values=own),
@@ -51,9 +51,7 @@ def _draw(rows: str, heading: str) -> str:
                 "name:N",
                 sort=names,
                 title=None,
-                axis=alt.Axis(
-                    labels=number == 0, ticks=False, domain=False, minExtent=0 if number else room_for(names)
-                ),
+                axis=alt.Axis(ticks=False, domain=False, minExtent=room_for(names)),
             ),
         )
         bars = base.mark_bar(height=14).encode(
@@ -63,4 +61,4 @@ def _draw(rows: str, heading: str) -> str:
         )
         texts = base.transform_calculate(most="max(datum.start, datum.end)").mark_text(align="left", dx=5, fontSize=11)
         parts.append(bars + texts.encode(x="most:Q", text="text:N"))
-    return to_svg(alt.hconcat(*parts, spacing=24), heading)
+    return to_svg(alt.vconcat(*parts, spacing=16), heading)

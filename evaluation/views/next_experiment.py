@@ -25,6 +25,7 @@ from evaluation.services.write_plan import plan_value
 from evaluation.views.access import page, sweep_for, sweep_frame
 from evaluation.views.downloads import attachment
 from evaluation.views.plan_drafts import keep_draft
+from evaluation.views.report_asked import view_in_words, with_query
 from evaluation.views.wording import words
 
 
@@ -50,11 +51,12 @@ def next_experiment(request: HttpRequest, pk: int, question_id: str) -> HttpResp
             actor,
             sweep,
             ("Results", reverse("results", args=[sweep.pk])),
-            (question_id, f"{back}?phase={trace.label}"),
+            (question_id, with_query(back, phase=trace.label, view=trace.view, candidate=trace.arms[-1].name)),
             ("Next", ""),
         ),
         "question": trace.question,
         "trace": trace,
+        "view": view_in_words(plan, trace.view),
         "candidate": trace.arms[-1].name,
         "proposals": proposals,
         "may_write": allows(actor, "plan.write"),

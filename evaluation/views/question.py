@@ -20,6 +20,7 @@ from evaluation.selectors.question_trace import ArmTrace, QuestionTrace, questio
 from evaluation.services.write_plan import plan_value
 from evaluation.views.access import page, sweep_for, sweep_frame
 from evaluation.views.question_walk import phase_asked, walk_of
+from evaluation.views.report_asked import view_in_words
 from evaluation.views.source_drawing import Reader, drawn_documents
 from evaluation.views.wording import ANSWERS, CITATIONS, FATES, words
 from evaluation.views.wording import STAGES as STAGE_WORDS
@@ -74,7 +75,7 @@ def sweep_question(request: HttpRequest, pk: int, question_id: str) -> HttpRespo
         "htmx": bool(getattr(request, "htmx", None)),
         "phases": walk.phases,
         "position": trace.labels.index(trace.label) + 1 if trace.labels else 0,
-        "views": [{"text": one, "url": link(view=one), "current": one == trace.view} for one in trace.views],
+        "views": [{"text": view_in_words(plan, one), "url": link(view=one), "current": one == trace.view} for one in trace.views],
         "repeats": [
             {"text": str(one + 1), "url": link(repeat=str(one)), "current": one == trace.repeat}
             for one in range(trace.repeats)

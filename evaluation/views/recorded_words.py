@@ -13,7 +13,8 @@ _WORDS = {
     "newly missed mandatory observed": "mandatory questions newly missed",
     "permission leaks observed": "permission leaks observed",
     "superseded evidence observed": "pieces of superseded evidence observed",
-    "bound widened exactly, only": "bound taken from an exact test, since only",
+    "bound widened exactly, ": "bound taken from an exact test, since ",
+    "joined with the exact bound, ": "joined with an exact bound, since ",
     "reads as collect-more": "reads as “collect more evidence”",
 }
 
@@ -27,6 +28,7 @@ def plain(text: str) -> str:
     text = _DECIMAL.sub(lambda match: shown(match[0], limits), text)
     text = re.sub(r"(?<=[0-9])%", " %", text)
     text = re.sub(r"\b1 clusters\b", "1 cluster", text)
+    text = re.sub(r"\bonly 0 clusters\b", "no cluster", text)
     for record, page in _WORDS.items():
         text = text.replace(record, page)
     return text

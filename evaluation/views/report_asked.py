@@ -7,7 +7,9 @@ from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest
 
+from evaluation.domain.plan import Plan
 from evaluation.models import Sweep
+from evaluation.services.result_rows import view_of
 from evaluation.services.results import sweep_results
 from evaluation.services.write_plan import plan_value
 from evaluation.views.result_tables import Report
@@ -19,6 +21,14 @@ def view_title(view: dict[str, Any]) -> str:
     if view["view"] == "budget":
         return f"Fixed budget: {view['value']:,} tokens of evidence"
     return f"Fixed top-k: {view['value']} {words(view['unit']).lower()}"
+
+
+def view_in_words(plan: Plan, key: str) -> str:
+    """Return a view's name inside a sentence or a choice: `budget of 400 tokens`, `first 5 prompt units`."""
+    view = view_of(plan, key)
+    if view["view"] == "budget":
+        return f"budget of {view['value']:,} tokens"
+    return f"first {view['value']} {words(view['unit']).lower()}"
 
 
 def report_for(request: HttpRequest, sweep: Sweep) -> Report:

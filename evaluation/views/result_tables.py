@@ -307,7 +307,7 @@ class Report:
             return ArmCell("undefined", "", _why(points))
         distinct = self.distinct(points)
         total, of = sum(one.numerator for one in distinct), sum(one.denominator for one in distinct)
-        return ArmCell(share(row["mean"]), f"{total} of {of} runs", row["note"])
+        return ArmCell(share(row["mean"]), f"{total} of {of} runs", plain(row["note"]))
 
     def _worst(self, row: Mapping[str, Any], points: Sequence[PhasePoint]) -> ArmCell:
         if row["worst"] is None:
@@ -315,7 +315,7 @@ class Report:
         label = row["worst_labels"][0]
         at = next(one for one in points if one.label == label)
         more = f" and {len(row['worst_labels']) - 1} more" if len(row["worst_labels"]) > 1 else ""
-        return ArmCell(share(row["worst"]), f"{at.numerator} of {at.denominator} at {label}{more}", row["worst_note"])
+        return ArmCell(share(row["worst"]), f"{at.numerator} of {at.denominator} at {label}{more}", plain(row["worst_note"]))
 
 
 FOUR = ("both", "gained", "lost", "neither")
