@@ -33,10 +33,11 @@ type Block = Facts | Grid | Words
 
 @dataclass(frozen=True)
 class Part:
-    """A heading and what stands below it."""
+    """A heading and what stands below it. What is `detail` a screen may fold away; paper shows all."""
 
     heading: str
     blocks: tuple[Block, ...]
+    detail: bool = False
 
 
 @dataclass(frozen=True)

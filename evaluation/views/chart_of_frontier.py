@@ -12,7 +12,7 @@ from evaluation.domain.frontier import UNITS, Frontier, FrontierArm
 from evaluation.domain.frontier import frontier as placed_arms
 from evaluation.domain.plan_words import FrontierCost, LatencyState
 from evaluation.selectors.latency import ArmLatency
-from evaluation.views.chart_parts import Asked, Chart
+from evaluation.views.chart_parts import SIGNATURE, Asked, Chart, signature_cells
 from evaluation.views.result_tables import OVERALL
 from evaluation.views.wording import NOT_MEASURED, interval, share, signature, words
 
@@ -56,7 +56,7 @@ def frontier_chart(asked: Asked) -> Chart:
             )
             for one in found.arms
         ),
-        ("arm", "support", "lower", "upper", *costs, "latency_state", "dominated_by", "above_floor"),
+        ("arm", "support", "lower", "upper", *costs, "latency_state", "dominated_by", "above_floor", *SIGNATURE),
         tuple(
             (
                 one.arm.arm,
@@ -65,6 +65,7 @@ def frontier_chart(asked: Asked) -> Chart:
                 state,
                 " ".join(one.dominated_by),
                 one.above_floor,
+                *signature_cells(one.arm.support.cells),
             )
             for one in found.arms
         ),

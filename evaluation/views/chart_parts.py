@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from annotate.domain.agreement_report import Line
 from evaluation.domain.plan import Plan
@@ -11,6 +12,14 @@ from evaluation.selectors.latency import ArmLatency
 from evaluation.views.result_tables import OVERALL, Place, Report
 
 type Cells = tuple[object, ...]
+
+SIGNATURE = ("questions", "clusters", "method", "confidence", "sidedness", "replicates", "seed", "comparisons")
+"""What a file says beside every estimate: what it counts, and how its interval was made."""
+
+
+def signature_cells(cells: Mapping[str, Any] | None) -> Cells:
+    """Return the signature of a recorded estimate under the columns `SIGNATURE`; blanks for a figure without one."""
+    return tuple(cells["signature"][name] if cells else None for name in SIGNATURE)
 
 
 @dataclass(frozen=True)

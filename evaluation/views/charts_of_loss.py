@@ -8,6 +8,9 @@ from evaluation.charts import intervals, losses
 from evaluation.views.chart_parts import Asked, Chart
 from evaluation.views.wording import FATES, count_of, counted
 
+#: How an interval of agreement is made, as the file says it.
+_RESAMPLED = ("percentile, questions resampled", CONFIDENCE, REPLICATES, SEED)
+
 
 def loss_chart(asked: Asked) -> Chart:
     """From all runs of answerable questions down to those complete in the prompt, what each stage lost."""
@@ -83,7 +86,10 @@ def agreement_chart(asked: Asked) -> Chart:
             )
             for one in lines
         ),
-        ("measure", "value", "lower", "upper", "n", "unit", "questions", "of"),
+        (
+            *("measure", "value", "lower", "upper", "n", "unit", "questions", "of"),
+            *("method", "confidence", "replicates", "seed"),
+        ),
         tuple(
             (
                 one.measure.name,
@@ -94,6 +100,7 @@ def agreement_chart(asked: Asked) -> Chart:
                 one.measure.unit,
                 one.covered,
                 one.of,
+                *(_RESAMPLED if one.interval.low is not None else (None,) * len(_RESAMPLED)),
             )
             for one in lines
         ),

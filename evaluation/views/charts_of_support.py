@@ -8,7 +8,7 @@ from evaluation.charts import heat_map, intervals, support_by_phase
 from evaluation.charts.support_by_phase import PhasePoint
 from evaluation.domain.plan import Gate
 from evaluation.domain.plan_words import GateKind
-from evaluation.views.chart_parts import Asked, Chart
+from evaluation.views.chart_parts import SIGNATURE, Asked, Chart, signature_cells
 from evaluation.views.result_tables import OVERALL, SUPPORT, finding, phase_table
 from evaluation.views.wording import count_of, counted, interval, share, signature, signed, words
 
@@ -19,7 +19,8 @@ def support_chart(asked: Asked) -> Chart:
     points = [report.points(place, segment, arm) for arm in report.arms]
     n = points[0][0].denominator if points[0] else 0
     made = report.phase_signature(place, segment)
-    columns = ("arm", "phase", "numerator", "denominator", "value", "lower", "upper", "status")
+    columns = ("arm", "phase", "numerator", "denominator", "value", "lower", "upper", "status", *SIGNATURE)
+    estimates = {arm: report.phase_estimates(place, segment, arm) for arm in report.arms}
     return Chart(
         "support-by-phase",
         finding(*points),
@@ -27,7 +28,10 @@ def support_chart(asked: Asked) -> Chart:
         tuple((label, _point(before), _point(after)) for label, before, after in phase_table(*points)),
         columns,
         tuple(
-            (one.arm, one.label, one.numerator, one.denominator, one.value, one.lower, one.upper, one.why)
+            (
+                *(one.arm, one.label, one.numerator, one.denominator, one.value, one.lower, one.upper, one.why),
+                *signature_cells(estimates[one.arm].get(one.label)),
+            )
             for arm in points
             for one in arm
         ),
@@ -61,7 +65,7 @@ def forest_chart(asked: Asked) -> Chart:
     above = sum(one.lower is not None and one.lower > 0 for one in known)
     reach = max([0.1, *(abs(end) for one in known for end in (one.value, one.lower, one.upper) if end is not None)])
     limit = min(1.0, -(-reach * 10 // 1) / 10)
-    columns = ("segment", "difference", "lower", "upper", "status", "reason", "tolerance", "questions", "clusters")
+    columns = ("segment", "difference", "lower", "upper", "status", "reason", "tolerance", *SIGNATURE)
     return Chart(
         "differences",
         _sides(len(known), below, above),
@@ -81,7 +85,7 @@ def forest_chart(asked: Asked) -> Chart:
                 name,
                 *(mean[part] for part in ("value", "lower", "upper", "status", "reason")),
                 str(gate.tolerance) if gate else None,
-                *(mean["signature"][part] for part in ("questions", "clusters")),
+                *signature_cells(mean),
             )
             for name, mean, gate in found
         ),

@@ -75,7 +75,10 @@ def sweep_question(request: HttpRequest, pk: int, question_id: str) -> HttpRespo
         "htmx": bool(getattr(request, "htmx", None)),
         "phases": walk.phases,
         "position": trace.labels.index(trace.label) + 1 if trace.labels else 0,
-        "views": [{"text": view_in_words(plan, one), "url": link(view=one), "current": one == trace.view} for one in trace.views],
+        "views": [
+            {"text": view_in_words(plan, one), "url": link(view=one), "current": one == trace.view}
+            for one in trace.views
+        ],
         "repeats": [
             {"text": str(one + 1), "url": link(repeat=str(one)), "current": one == trace.repeat}
             for one in range(trace.repeats)

@@ -27,6 +27,7 @@ def plain(text: str) -> str:
     limits = [one for one in _DECIMAL.findall(text) if _places(one) <= PLACES]
     text = _DECIMAL.sub(lambda match: shown(match[0], limits), text)
     text = re.sub(r"(?<=[0-9])%", " %", text)
+    text = re.sub(r"\b1 clusters differ\b", "1 cluster differs", text)
     text = re.sub(r"\b1 clusters\b", "1 cluster", text)
     text = re.sub(r"\bonly 0 clusters\b", "no cluster", text)
     for record, page in _WORDS.items():

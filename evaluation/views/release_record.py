@@ -177,7 +177,7 @@ def _gate(reading: GateReading, texts: dict[str, str]) -> Part:
     rows.append(("In words", in_words(reading)))
     names = [f"{name}: {texts[name]}" if name in texts else name for name in reading.questions]
     rows.append(("Questions behind it", "\n".join(names) or "none got worse"))
-    return Part(f"Gate: {words(reading.gate)}", (Facts(tuple(rows)),))
+    return Part(f"Gate: {words(reading.gate)}", (Facts(tuple(rows)),), detail=True)
 
 
 def _vetoes(decision: Decision) -> Grid:
@@ -236,6 +236,10 @@ def _digests(sweep: Sweep, signed: Release | None) -> Facts:
 def _drawn(record: ReleaseRecord) -> list[dict[str, Any]]:
     """Return the parts for a template, which cannot ask a block for its type."""
     return [
-        {"heading": part.heading, "blocks": [(type(one).__name__.lower(), one) for one in part.blocks]}
+        {
+            "heading": part.heading,
+            "blocks": [(type(one).__name__.lower(), one) for one in part.blocks],
+            "detail": part.detail,
+        }
         for part in record.parts
     ]

@@ -19,7 +19,7 @@ from evaluation.selectors.latency import latencies_of
 from evaluation.selectors.pages import question_texts
 from evaluation.services.write_plan import plan_value
 from evaluation.views.access import page, sweep_for, sweep_frame
-from evaluation.views.chart_parts import Asked
+from evaluation.views.chart_parts import SIGNATURE, Asked, signature_cells
 from evaluation.views.downloads import attachment, csv_file, table_file
 from evaluation.views.question_list import listed_questions
 from evaluation.views.question_rows import QuestionRow
@@ -32,19 +32,7 @@ from evaluation.views.wording import words
 
 HEADER = (
     *("baseline", "candidate", "view", "sample", "segment", "metric", "difference", "lower", "upper", "status"),
-    *(
-        "reason",
-        "questions",
-        "clusters",
-        "method",
-        "confidence",
-        "sidedness",
-        "replicates",
-        "seed",
-        "comparisons",
-        "gained",
-        "lost",
-    ),
+    *("reason", *SIGNATURE, "gained", "lost"),
 )
 QUESTION_HEADER = (
     *("question", "text", "segment", "sample", "view", "language", "sources", "restricted sources", "formats"),
@@ -132,14 +120,13 @@ def _question(row: QuestionRow, text: str | None, view: str) -> list[object]:
 
 
 def _row(row: dict[str, Any]) -> list[object]:
-    mean, made = row["mean"], row["mean"]["signature"]
+    mean = row["mean"]
     whole = row.get("cells", [None])[0]
     return [
         *(row[name] for name in ("baseline", "candidate", "view", "sample", "segment", "metric")),
         *(mean[name] for name in ("value", "lower", "upper", "status")),
         mean["reason"] or mean["note"],
-        *(made[name] for name in ("questions", "clusters", "method", "confidence", "sidedness", "replicates", "seed")),
-        made["comparisons"],
+        *signature_cells(mean),
         " ".join(whole["gained"]) if whole else None,
         " ".join(whole["lost"]) if whole else None,
     ]

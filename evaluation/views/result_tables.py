@@ -148,7 +148,8 @@ class Report:
             metric=metric,
             stage=PACKED,
         )
-        bounds = self._bounds(place, segment, arm) if metric == SUPPORT else {}
+        estimates = self.phase_estimates(place, segment, arm) if metric == SUPPORT else {}
+        bounds = {label: (one["lower"], one["upper"]) for label, one in estimates.items()}
         return [
             PhasePoint(
                 arm,
@@ -162,11 +163,11 @@ class Report:
             for row in rows
         ]
 
-    def _bounds(self, place: Place, segment: str, arm: str) -> dict[str, tuple[float | None, float | None]]:
-        """Return the interval at each label; none outside the primary view, where phases are not resampled."""
+    def phase_estimates(self, place: Place, segment: str, arm: str) -> dict[str, Mapping[str, Any]]:
+        """Return the recorded estimate at each label; none outside the primary view, where phases are not resampled."""
         at = {"view": place.view, "sample": place.sample, "segment": segment}
         return {
-            label: (one["lower"], one["upper"])
+            label: one
             for row in self.results.rows("arm_phases", arm=arm, **at)
             for one in row["phases"]
             for label in one["labels"]
@@ -315,7 +316,9 @@ class Report:
         label = row["worst_labels"][0]
         at = next(one for one in points if one.label == label)
         more = f" and {len(row['worst_labels']) - 1} more" if len(row["worst_labels"]) > 1 else ""
-        return ArmCell(share(row["worst"]), f"{at.numerator} of {at.denominator} at {label}{more}", plain(row["worst_note"]))
+        return ArmCell(
+            share(row["worst"]), f"{at.numerator} of {at.denominator} at {label}{more}", plain(row["worst_note"])
+        )
 
 
 FOUR = ("both", "gained", "lost", "neither")

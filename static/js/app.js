@@ -54,4 +54,18 @@ window.addEventListener("pageshow", () => {
   for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
 });
 
+// Paper shows everything: what is folded on the screen is opened for the printer and folded again after it.
+window.addEventListener("beforeprint", () => {
+  for (const fold of document.querySelectorAll("main details:not([open])")) {
+    fold.dataset.folded = "";
+    fold.open = true;
+  }
+});
+window.addEventListener("afterprint", () => {
+  for (const fold of document.querySelectorAll("details[data-folded]")) {
+    delete fold.dataset.folded;
+    fold.open = false;
+  }
+});
+
 bindLists(document);

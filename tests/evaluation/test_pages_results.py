@@ -16,6 +16,7 @@ from evaluation.charts import svg
 from evaluation.charts.support_by_phase import PhasePoint, draw
 from evaluation.selectors.question_trace import question_trace
 from evaluation.services.results import sweep_results
+from evaluation.views.chart_parts import SIGNATURE
 from evaluation.views.downloads import csv_file
 from evaluation.views.result_tables import finding
 from evaluation.views.wording import count_of, share, signed
@@ -165,8 +166,17 @@ class TestResults(TestCase):
             )  # fmt: skip
             assert (int(row["numerator"]), int(row["denominator"])) == (wanted["numerator"], wanted["denominator"])
         assert len(rows) == 8
+        assert {row["clusters"] for row in rows} == {str(self.report.data["sweep"]["clusters"])}
         table = self.client.get(reverse("results-table", args=[self.sweep.pk])).content.decode()
         assert len(list(csv.DictReader(io.StringIO(table)))) == len(self.report.data["pairs"])
+        estimates = ("support-by-phase", "differences", "frontier")
+        for name in estimates:
+            answer = self.client.get(reverse("results-chart", args=[self.sweep.pk, name, "csv"]))
+            signed = [row for row in csv.DictReader(io.StringIO(answer.content.decode())) if row["lower"]]
+            assert signed, name
+            for row in signed:
+                assert all(row[part] for part in SIGNATURE), (name, row)
+                assert row["confidence"] == "0.95"
         drawing = self.client.get(reverse("results-chart", args=[self.sweep.pk, "losses", "svg"]))
         assert drawing["Content-Type"] == "image/svg+xml"
         assert "attachment" in drawing["Content-Disposition"]
@@ -193,6 +203,13 @@ class TestQuestion(TestCase):
             lengths = [len(one.content) for one in trace.documents]
             assert all(0 < cut < lengths[i] for i, cuts in enumerate(arm.cuts) for cut in cuts)
             assert all(hit.end <= lengths[hit.document] for hit in arm.hits)
+
+    def test_views_are_named_in_words(self) -> None:
+        page = self.page("opening", phase="1/2")
+        assert ">budget of 130 tokens</a>" in page
+        assert ">first 2 prompt units</a>" in page
+        answer = self.client.get(reverse("sweep-question-next", args=[self.sweep.pk, "opening"]))
+        assert "opening at phase 1/4, budget of 130 tokens" in answer.content.decode()
 
     def test_page_names_the_stage_of_loss_and_the_reason_of_each_refusal(self) -> None:
         # Which question loses its support in packing depends on the tokenizer, which is trained anew with the demo.
