@@ -176,10 +176,11 @@ def test_only_a_lead_raises_a_cap() -> None:
 
 
 def test_ledger_finds_a_cap_that_was_changed_behind_its_back() -> None:
-    sweep = capped(1, max_cells=1)
-    assert not [one for one in verify().findings if one.where == sweep.scope]
+    sweep = start_sweep(OPERATOR, locked(small_study()), idempotency_key="k")
+    set_limits(OPERATOR, sweep, Limits(max_cells=1))
+    assert verify().findings == ()
     Sweep.objects.filter(pk=sweep.pk).update(max_cells=99)
-    assert "row.differs" in {one.kind for one in verify().findings if one.where == sweep.scope}
+    assert [(one.kind, one.where) for one in verify().findings] == [("row.differs", sweep.scope)]
 
 
 def test_ledger_finds_a_cap_nobody_recorded() -> None:
