@@ -291,6 +291,8 @@ def settle(page: Page, segment: str) -> None:
         expect(page.locator("#confirm")).to_have_count(0)
     for reason in page.locator("[name^='reason:']").all():
         reason.fill("Without it the answer is wrong.")
+    for necessary in page.locator("[name^='necessity:'][value='necessary']").all():
+        necessary.check()
     page.get_by_label("Segment").select_option(segment)
     page.get_by_role("button", name="Settle").click()
     expect(page.locator("main .page-head .tag.accept")).to_contain_text("settled")

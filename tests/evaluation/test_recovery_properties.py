@@ -208,9 +208,11 @@ def slow_window(build: IndexBuild, chunk: int, capacity: int) -> tuple[int, int,
     chunks = build.chunks
     document = int(chunks.document[chunk])
     at, stop = int(chunks.first[document]), int(chunks.first[document + 1])
+    # As the segmenter counts: a token on a cut belongs to one side.
+    table, before = chunks.tables[document], at
     while True:
         last = at
-        while last + 1 < stop and chunks.token_end[last + 1] - chunks.token_start[at] <= capacity:
+        while last + 1 < stop and table.token_end[last + 1 - before] - table.token_start[at - before] <= capacity:
             last += 1
         if at <= chunk <= last:
             return int(chunks.start[at]), int(chunks.end[last]), range(at, last + 1)
