@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,19 +12,22 @@ from django.db import transaction
 from annotate.domain import archive
 from annotate.domain.content import PassContent
 from annotate.domain.content_codec import content_from_payload
-from annotate.domain.errors import BadInput, BadInputs
+from annotate.domain.errors import BadInput
 from annotate.domain.fixture import FIXTURE_FORMAT, SET_FORMAT
 from annotate.domain.import_formats.questions_toml import QuestionEntry
 from annotate.domain.import_formats.sources_toml import RangeRule, SourceEntry
 from annotate.domain.vocabulary import Necessity, Partition, Sample, Segment
 from annotate.models import FixtureSet, Study
 from annotate.permissions import By
+from annotate.published_form import check_form
 from annotate.services.authorise import authorise
 from annotate.services.freeze_fixtures import freeze_fixtures
 from annotate.services.import_questions import write_questions
 from annotate.services.import_sources import import_versions
 from annotate.services.settled_import import settle_imported
 from ledger.domain.canonical import CanonicalError, digest, parse_canonical
+
+_AGAIN = "Get the archive again."
 
 
 @dataclass(frozen=True)
@@ -48,64 +50,49 @@ def import_archive(by: By, study: Study, data: bytes, name: str, *, where: str =
     authorise(by, study, "fixture.import")
     files = archive.unpack(data, where)
     manifest = _canonical(files, archive.SET, SET_FORMAT, where)
-    with _as_published(where):
-        for told, ours, mend in (
-            (
-                manifest["study"],
-                study.slug,
-                f"Import it with --study {manifest['study']} (the set's digest covers it).",
-            ),
-            (manifest["kind"], study.kind, "Create the study with the archive's kind."),
-        ):
-            if told != ours:
-                raise BadInput(f"{where}, {archive.SET}", f"it belongs to “{told}”, the study is “{ours}”", mend)
-        fixtures = [_fixture(files, one, where) for one in manifest["fixtures"]]
-        texts = [_source(files, one, manifest["sources"], where) for one in manifest["sources"]]
-        asked = [_question(one) for one in fixtures]
-        settled = [_settled(one, f"{where}, {one['question_id']}") for one in fixtures]
-        with transaction.atomic():
-            sources = import_versions(by, study, texts, where=where)
-            written = write_questions(by, study, asked, where)
-            for row, question, (content, necessity) in zip(written, asked, settled, strict=True):
-                settle_imported(by, row.question, content, question.segment, necessity)
-            frozen = freeze_fixtures(by, study, name, [one.key for one in asked])
-            wanted = digest(files[archive.SET])
-            if frozen.digest != wanted:
-                raise BadInput(
-                    where,
-                    f"the study has sources or clusters of its own, so the set would be {frozen.digest[:12]}…, "
-                    f"not {wanted[:12]}…",
-                    "Import it into an empty study with the same short name.",
-                )
+    for told, ours, mend in (
+        (
+            manifest["study"],
+            study.slug,
+            f"Import it with --study {manifest['study']} (the set's digest covers it).",
+        ),
+        (manifest["kind"], study.kind, "Create the study with the archive's kind."),
+    ):
+        if told != ours:
+            raise BadInput(f"{where}, {archive.SET}", f"it belongs to “{told}”, the study is “{ours}”", mend)
+    fixtures = [_fixture(files, one, where) for one in manifest["fixtures"]]
+    texts = [_source(files, one, manifest["sources"], where) for one in manifest["sources"]]
+    asked = [_question(one) for one in fixtures]
+    settled = [_settled(one, f"{where}, {one['question_id']}") for one in fixtures]
+    with transaction.atomic():
+        sources = import_versions(by, study, texts, where=where)
+        written = write_questions(by, study, asked, where)
+        for row, question, (content, necessity) in zip(written, asked, settled, strict=True):
+            settle_imported(by, row.question, content, question.segment, necessity)
+        frozen = freeze_fixtures(by, study, name, [one.key for one in asked])
+        wanted = digest(files[archive.SET])
+        if frozen.digest != wanted:
+            raise BadInput(
+                where,
+                f"the study has sources or clusters of its own, so the set would be {frozen.digest[:12]}…, "
+                f"not {wanted[:12]}…",
+                "Import it into an empty study with the same short name.",
+            )
     return ImportedArchive(
         frozen, sum(one.created for one in sources), sum(one.outcome != "unchanged" for one in written)
     )
 
 
-@contextmanager
-def _as_published(where: str) -> Iterator[None]:
-    """Refuse members that are missing or of another kind than the published schemas say."""
-    try:
-        yield
-    except (BadInput, BadInputs):
-        raise
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise BadInput(
-            where,
-            f"a member is not what its schema says ({type(error).__name__}: {error})",
-            "Compare it with the files in its schemas/, or get the archive again.",
-        ) from error
-
-
 def _canonical(files: Mapping[str, bytes], name: str, form: str, where: str) -> dict[str, Any]:
     if name not in files:
-        raise BadInput(f"{where}, {name}", "is missing", "Get the archive again.")
+        raise BadInput(f"{where}, {name}", "is missing", _AGAIN)
     try:
         value = parse_canonical(files[name])
     except CanonicalError as error:
-        raise BadInput(f"{where}, {name}", f"is not canonical: {error}", "Get the archive again.") from error
+        raise BadInput(f"{where}, {name}", f"is not canonical: {error}", _AGAIN) from error
     if not isinstance(value, dict) or value.get("format") != form:
         raise BadInput(f"{where}, {name}", f"is not of the form {form}", "Export it again with this version.")
+    check_form(value, f"{where}, {name}")
     return value
 
 
@@ -113,7 +100,7 @@ def _fixture(files: Mapping[str, bytes], told: Mapping[str, Any], where: str) ->
     name = f"{archive.CANONICAL}/{told['fixture_id']}.json"
     value = _canonical(files, name, FIXTURE_FORMAT, where)
     if digest(files[name]) != told["digest"] or value["question_id"] != told["fixture_id"]:
-        raise BadInput(f"{where}, {name}", "is not the fixture the manifest names", "Get the archive again.")
+        raise BadInput(f"{where}, {name}", "is not the fixture the manifest names", _AGAIN)
     return value
 
 
@@ -138,7 +125,7 @@ def _source(
         media_type=told["media_type"],
         locale=told["locale"],
         tenant=told["tenant"],
-        supersedes=_superseded(told, every),
+        supersedes=_superseded(told, every, where),
         access_labels=frozenset(told["access_labels"]),
         access_ranges=tuple(
             RangeRule(frozenset(labels), start=start, end=end) for start, end, labels in told["access_ranges"]
@@ -148,12 +135,16 @@ def _source(
     return entry, files[name]
 
 
-def _superseded(told: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) -> str | None:
+def _superseded(told: Mapping[str, Any], every: Sequence[Mapping[str, Any]], where: str) -> str | None:
     """Return the superseded version as an import names it; equal bytes in two documents mean the own document."""
     if told["supersedes"] is None:
         return None
     named = [one for one in every if one["digest"] == told["supersedes"]]
     own = [one for one in named if one["document_id"] == told["document_id"]]
+    if not named:
+        raise BadInput(
+            f"{where}, {archive.SET}", f"{told['document_id']} supersedes a version that is not in it", _AGAIN
+        )
     one = (own or named)[0]
     return f"{one['document_id']}@{one['version_label']}"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.db import IntegrityError, transaction
 
 from annotate.domain.access import may_read
@@ -11,7 +13,13 @@ from annotate.domain.vocabulary import Role
 from annotate.models import Assignment, Membership, Person, Question, Submission
 from annotate.permissions import By
 from annotate.records import record_assignments
+from annotate.services.all_or_none import all_or_none
 from annotate.services.authorise import authorise
+
+
+def reassign_tasks(by: By, tasks: Sequence[Assignment], person: Person) -> int:
+    """Give several tasks to one person, or none of them. Raises as `reassign`, naming the task."""
+    return all_or_none(tasks, lambda task: reassign(by, task, person))
 
 
 def reassign(by: By, assignment: Assignment, person: Person) -> Assignment:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.db import transaction
 
 from annotate.domain.conflicts import Conflict
@@ -10,8 +12,14 @@ from annotate.models import Assignment, Question
 from annotate.permissions import By
 from annotate.records_passes import PASS_RETURNED, record_in_study
 from annotate.selectors.adjudication import refuse_own_question
+from annotate.services.all_or_none import all_or_none
 from annotate.services.authorise import authorise
 from annotate.services.discuss import checked_text, write_note
+
+
+def return_passes(by: By, tasks: Sequence[Assignment], reason: str) -> int:
+    """Return several passes for one reason, or none of them. Raises as `return_pass`, naming the task."""
+    return all_or_none(tasks, lambda task: return_pass(by, task, reason))
 
 
 def return_pass(by: By, assignment: Assignment, reason: str) -> Assignment:

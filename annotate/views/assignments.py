@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.db import transaction
 from django.db.models import Prefetch, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.urls import reverse
@@ -25,8 +24,8 @@ from annotate.selectors.progress import by_person, by_segment
 from annotate.services.assign_questions import assign_questions
 from annotate.services.pause_task import pause_tasks, resume_tasks
 from annotate.services.publish_guideline import publish_guideline
-from annotate.services.reassign import reassign
-from annotate.services.return_pass import return_pass
+from annotate.services.reassign import reassign_tasks
+from annotate.services.return_pass import return_passes
 from annotate.views.respond import crumbs, respond
 from annotate.views.study_nav import asker, study_and_actor, study_links
 
@@ -102,23 +101,11 @@ def _act(request: HttpRequest, study: Study) -> str:
     if action == "resume":
         return f"{resume_tasks(person, study, tasks)} tasks go on."
     if action == "return":
-        _each(tasks, lambda task: return_pass(person, task, reason))
-        return f"{len(tasks)} passes returned."
+        return f"{return_passes(person, tasks, reason)} passes returned."
     if action == "reassign":
         (to,) = _people(study, [post.get("to", "")])
-        _each(tasks, lambda task: reassign(person, task, to))
-        return f"{len(tasks)} tasks given to {to}."
+        return f"{reassign_tasks(person, tasks, to)} tasks given to {to}."
     raise BadInput("action", f"{action!r} is no button of this page", "Reload the page.")
-
-
-def _each(tasks: Sequence[Assignment], do: Callable[[Assignment], object]) -> None:
-    """Do it with all of the tasks or with none; raises the refusal of the first that cannot, naming it."""
-    with transaction.atomic():
-        for task in tasks:
-            try:
-                do(task)
-            except BadInput as refusal:
-                raise refusal.inside(f"{task.question.key}, {task.annotator}") from refusal
 
 
 def _people(study: Study, names: Sequence[str]) -> list[Person]:

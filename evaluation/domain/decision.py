@@ -81,8 +81,7 @@ def decide(plan: Plan, readings: Sequence[GateReading], vetoes: Sequence[VetoRea
     """Apply the plan's rule: any veto or rejecting gate rejects; all gates accepting accepts; else collect more.
 
     A plan without gates, a gate that was not read, a limit of which nothing was observed, and a post-hoc plan cannot
-    accept. Raises ValueError for a reading
-    given twice.
+    accept. Raises ValueError for a reading given twice.
     """
     names = [reading.gate for reading in readings]
     if len(set(names)) != len(names):

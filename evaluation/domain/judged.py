@@ -96,6 +96,10 @@ def exact(sample: Sample, point: float, rule: UncertaintyRule, signature: Signat
     return Estimate(point, six(lower), six(upper), Status.UNDEFINED, reason, made, exact=True)
 
 
+def _only(clusters: int) -> str:
+    return ("no cluster", "only 1 cluster")[clusters] if clusters < 2 else f"only {clusters} clusters"
+
+
 def widened(sample: Sample, lower: float, upper: float, alpha: float) -> tuple[float, float, str]:
     """Join exact bounds where losses (or gains) were seen in too few clusters for resampling to vary them."""
     trials, notes = sample.trials, []
@@ -107,15 +111,16 @@ def widened(sample: Sample, lower: float, upper: float, alpha: float) -> tuple[f
         down, up = proportion_bounds(loss * trials, trials, alpha), proportion_bounds(gain * trials, trials, alpha)
         if losing < SPARSE and up.lower - down.upper < lower:
             lower = up.lower - down.upper
-            notes.append(f"lower bound widened exactly, only {losing} clusters lost")
+            notes.append(f"lower bound taken from an exact test, since {_only(losing)} lost")
         if gaining < SPARSE and up.upper - down.lower > upper:
             upper = up.upper - down.lower
-            notes.append(f"upper bound widened exactly, only {gaining} clusters gained")
+            notes.append(f"upper bound taken from an exact test, since {_only(gaining)} gained")
         return lower, upper, "; ".join(notes)
     share, hitting = sample.events(+1)
     misses = replace(sample, per_question=1.0 - sample.per_question).events(+1)[1]
     if min(hitting, misses) < SPARSE:
         bound = proportion_bounds(min(share, 1.0) * trials, trials, alpha)
         lower, upper = min(lower, bound.lower), max(upper, bound.upper)
-        notes.append(f"joined with the exact bound, only {min(hitting, misses)} clusters differ from the rest")
+        few = min(hitting, misses)
+        notes.append(f"joined with an exact bound, since {_only(few)} differ{'s' if few < 2 else ''} from the rest")
     return lower, upper, "; ".join(notes)

@@ -26,7 +26,7 @@ from evaluation.services.result_ties import tie_rows
 from ledger.domain.canonical import digest
 
 #: Changes whenever the same outcomes would give another report; reports kept under an older form are computed anew.
-FORM = 6
+FORM = 7
 
 #: What most look-ups in a report name.
 PLACE = frozenset({"view", "sample", "segment"})

@@ -13,8 +13,6 @@ _WORDS = {
     "newly missed mandatory observed": "mandatory questions newly missed",
     "permission leaks observed": "permission leaks observed",
     "superseded evidence observed": "pieces of superseded evidence observed",
-    "bound widened exactly, ": "bound taken from an exact test, since ",
-    "joined with the exact bound, ": "joined with an exact bound, since ",
     "reads as collect-more": "reads as “collect more evidence”",
 }
 
@@ -27,9 +25,6 @@ def plain(text: str) -> str:
     limits = [one for one in _DECIMAL.findall(text) if _places(one) <= PLACES]
     text = _DECIMAL.sub(lambda match: shown(match[0], limits), text)
     text = re.sub(r"(?<=[0-9])%", " %", text)
-    text = re.sub(r"\b1 clusters differ\b", "1 cluster differs", text)
-    text = re.sub(r"\b1 clusters\b", "1 cluster", text)
-    text = re.sub(r"\bonly 0 clusters\b", "no cluster", text)
     for record, page in _WORDS.items():
         text = text.replace(record, page)
     return text

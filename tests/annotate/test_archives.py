@@ -39,8 +39,8 @@ from annotate.verifiers import verify_result
 from ledger.domain.canonical import canonical_bytes, digest, parse_canonical
 from ledger.models import Record
 from tests.annotate.passes import make_desk
+from tests.annotate.settled import settle
 from tests.annotate.tampering import tampering
-from tests.annotate.test_freezing import settle
 from tests.factories import DAY, make_member, make_study
 
 pytestmark = pytest.mark.django_db

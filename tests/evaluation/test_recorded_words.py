@@ -48,16 +48,6 @@ def test_shown_number_is_the_recorded_one_rounded(millionths: int) -> None:
     assert "-" not in shown(text)
 
 
-def test_widened_bound_is_said_without_the_words_of_the_record() -> None:
-    text = "lower bound widened exactly, only 4 clusters lost; upper bound widened exactly, only 0 clusters gained"
-    assert plain(text) == (
-        "lower bound taken from an exact test, since only 4 clusters lost; "
-        "upper bound taken from an exact test, since no cluster gained"
-    )
-    joined = "joined with the exact bound, only 1 clusters differ from the rest"
-    assert plain(joined) == "joined with an exact bound, since only 1 cluster differs from the rest"
-
-
 def test_sentence_keeps_its_hyphens_seeds_and_phases() -> None:
     text = "Lowest bound at phase 1/8: -0.083333 (one-sided, 12 clusters, seed 20261021); 2020-05-04 stays."
     assert plain(text) == "Lowest bound at phase 1/8: −0.083 (one-sided, 12 clusters, seed 20261021); 2020-05-04 stays."
@@ -65,7 +55,7 @@ def test_sentence_keeps_its_hyphens_seeds_and_phases() -> None:
 
 
 def test_reason_does_not_repeat_the_signature_that_stands_beside_it() -> None:
-    reason = f"Change: -0.097222, bounds -0.8 to 0.7 ({SIGNATURE}; only 1 clusters gained); it crosses −0.1."
+    reason = f"Change: -0.097222, bounds -0.8 to 0.7 ({SIGNATURE}; only 1 cluster gained); it crosses −0.1."
     said = in_words(reading(reason, signature=SIGNATURE))
     assert said == "Change: −0.097, bounds −0.8 to 0.7 (only 1 cluster gained); it crosses −0.1."
     assert in_words(reading(f"Change: 0.5 ({SIGNATURE}).", signature=SIGNATURE)) == "Change: 0.5."

@@ -204,12 +204,14 @@ def test_rare_losses_widen_the_lower_bound_beyond_the_bootstrap() -> None:
     found = paired_mean(matrix(kept), matrix([*kept[:99], [0] * 4]), RULE)
     assert found.status is Status.VALUE
     assert found.lower == pytest.approx(-0.0466, abs=1e-3)  # Clopper–Pearson upper bound of 1 in 100
-    assert "only 1 clusters lost" in found.note
+    assert "lower bound taken from an exact test, since only 1 cluster lost" in found.note
+    assert "clusters gained" not in found.note
 
 
 def test_single_proportion_near_one_meets_the_exact_bound() -> None:
     found = arm_mean(matrix([[1] * 4] * 39 + [[0] * 4]), RULE)
     assert found.lower == pytest.approx(0.8866, abs=1e-3)
+    assert "joined with an exact bound, since only 1 cluster differs from the rest" in found.note
     assert arm_mean(matrix([[1] * 4] * 40), RULE).lower == pytest.approx(0.05 ** (1 / 40), abs=1e-6)
 
 

@@ -1,0 +1,176 @@
+"""What a freeze weighs against other sets and other people: partitions, successors, two at one moment, its page."""
+
+import threading
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.urls import reverse
+
+from annotate.domain.errors import BadInput, BadInputs
+from annotate.domain.vocabulary import Role
+from annotate.models import (
+    Fixture,
+    Question,
+)
+from annotate.permissions import OPERATOR
+from annotate.selectors.fixtures import (
+    corrections,
+)
+from annotate.services.freeze_fixtures import freeze_fixtures
+from annotate.services.reopen_item import reopen_item
+from ledger.models import Record
+from ledger.services.verify import verify
+from tests.annotate.passes import make_desk
+from tests.annotate.settled import mixed, replace_question, settle
+from tests.factories import make_member, make_question
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize("rule", ["document", "template"])
+def test_a_document_or_template_crosses_the_partition_only_where_nobody_asked_otherwise(rule):
+    study = mixed(template=True)
+    with pytest.raises(BadInputs) as refused:
+        freeze_fixtures(OPERATOR, study, "strict", apart=[rule])
+    assert [problem.where.split()[0] for problem in refused.value.problems] == [rule]
+    assert not study.fixture_sets.exists()
+    alone = freeze_fixtures(OPERATOR, study, "held-only", ["held"], apart=[rule])
+    assert Record.objects.get(kind="fixtures.frozen").value["apart"] == [rule]
+    assert freeze_fixtures(OPERATOR, study, "loose", successor_of=alone).fixtures.count() == 2
+    assert verify().findings == ()
+
+
+def test_a_group_crosses_no_partition_by_halves_in_two_sets():
+    desk = make_desk(key="held", group="g", partition="held-out")
+    settle(desk)
+    half = replace_question(desk, "open-half", group="g", partition="development")
+    settle(half)
+    alone = replace_question(desk, "alone", partition="development")
+    settle(alone)
+    freeze_fixtures(OPERATOR, desk.study, "held", ["held"])
+    with pytest.raises(BadInputs, match="group g"):
+        freeze_fixtures(OPERATOR, desk.study, "development", ["open-half"])
+    assert freeze_fixtures(OPERATOR, desk.study, "alone", ["alone"]).fixtures.count() == 1
+    Question.objects.filter(pk=desk.question.pk).update(partition="development")
+    corrected = freeze_fixtures(OPERATOR, desk.study, "development", ["open-half"])
+    assert corrected.fixtures.get().fixture_id == "open-half"
+
+
+def test_a_successor_of_a_successor_says_what_changed_since_the_one_it_names():
+    study = mixed()
+    first = freeze_fixtures(OPERATOR, study, "v1", ["held"])
+    second = freeze_fixtures(OPERATOR, study, "v2", successor_of=first)
+    Question.objects.filter(study=study, key="open-one").update(mandatory=True)
+    third = freeze_fixtures(OPERATOR, study, "v3", successor_of=second)
+    assert corrections(second) == ["fixture open-one: added"]
+    assert corrections(third) == ["fixture open-one: changed in mandatory"]
+    # Back to what an earlier set holds: that set is used, never a second one of the same digest.
+    with pytest.raises(BadInput, match="frozen as “v1” already"):
+        freeze_fixtures(OPERATOR, study, "v4", ["held"], successor_of=third)
+    assert [one.successor_of for one in study.fixture_sets.order_by("pk")] == [None, first, second]
+
+
+def test_the_page_freezes_no_set_of_another_study_and_nothing_where_nothing_is_ticked(client):
+    study, foreign = mixed(), make_desk()
+    settle(foreign)
+    theirs = freeze_fixtures(OPERATOR, foreign.study, "theirs")
+    client.force_login(make_member(study, Role.LEAD))
+    url = reverse("freeze", args=[study.slug])
+    for form, said in (
+        ({"question": ["held"], "successor_of": theirs.pk}, "Select a valid choice"),
+        ({}, "there is none to freeze"),
+        ({"question": [foreign.question.key + "-x"]}, "none with this key"),
+    ):
+        answer = client.post(url, {"name": "v1", **form})
+        assert (answer.status_code, said in answer.content.decode()) == (422, True), form
+    assert not study.fixture_sets.exists()
+
+
+def at_once(*calls):
+    """Run every call in a thread of its own, all at one moment; return what each raised (None: nothing)."""
+    together, raised = threading.Barrier(len(calls)), {}
+
+    def run(number, call):
+        try:
+            together.wait(timeout=30)
+            call()
+            raised[number] = None
+        except BadInput as refusal:
+            raised[number] = refusal
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=run, args=one) for one in enumerate(calls)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    return [raised[number] for number in range(len(calls))]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_freezes_of_one_name_at_once_make_one_set():
+    desk = make_desk()
+    settle(desk)
+    refused = at_once(*[lambda: freeze_fixtures(desk.lead, desk.study, "v1")] * 3)
+    assert sorted(one is None for one in refused) == [False, False, True]
+    assert all("there is a set called “v1” already" in str(one) for one in refused if one)
+    assert (desk.study.fixture_sets.count(), Fixture.objects.count()) == (1, 1)
+    assert verify().findings == ()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_freeze_comes_before_or_after_a_reopening_and_never_in_between():
+    desk = make_desk()
+    settle(desk)
+    item = desk.question.items.get()
+    frozen, opened = at_once(
+        lambda: freeze_fixtures(desk.lead, desk.study, "v1"),
+        lambda: reopen_item(desk.adjudicator, item, "The exception was overlooked."),
+    )
+    assert opened is None
+    order = list(Record.objects.order_by("seq").values_list("kind", flat=True))[-2:]
+    if frozen is None:
+        assert order == ["fixtures.frozen", "discussion.noted"]
+    else:
+        assert "opened again" in str(frozen)
+        assert not desk.study.fixture_sets.exists()
+    with pytest.raises(BadInputs, match="opened again"):
+        freeze_fixtures(desk.lead, desk.study, "v2")
+
+
+def test_an_unknown_rule_is_refused():
+    with pytest.raises(BadInput, match="apart"):
+        freeze_fixtures(OPERATOR, mixed(), "v1", apart=["author"])
+
+
+def test_the_page_freezes_the_ticked_questions_as_a_successor_and_says_what_changed(client):
+    study = mixed()
+    make_question(study, "unmarked")
+    lead = make_member(study, Role.LEAD)
+    client.force_login(lead)
+    url = reverse("freeze", args=[study.slug])
+    shown = client.get(url)
+    assert [(one["row"].question.key, one["ticked"]) for one in shown.context["rows"]] == [
+        ("held", True),
+        ("open-one", True),
+        ("unmarked", False),
+    ]
+    assert "it is not adjudicated" in shown.content.decode()
+    assert [line.questions for line in shown.context["preview"]] == [1, 1]
+    assert [one["row"].question.key for one in client.get(url, {"q": "OPEN-"}).context["rows"]] == ["open-one"]
+    assert client.post(url, {"name": "v1", "question": ["unmarked"]}).status_code == 422
+    assert client.post(url, {"name": "v1", "question": ["held"]}).status_code == 302
+    first = study.fixture_sets.get()
+    answer = client.post(url, {"name": "v2", "question": ["held", "open-one"], "successor_of": first.pk}, follow=True)
+    assert "1 thing changed against “v1”" in answer.content.decode()
+    assert corrections(study.fixture_sets.get(name="v2")) == ["fixture open-one: added"]
+
+
+def test_the_command_looks_before_it_freezes(capsys):
+    study = mixed()
+    call_command("freeze", study=study.slug, name="v1", look=True, apart=["document"])
+    said = capsys.readouterr().out
+    assert "1 document clusters, 1 blocks" in said
+    assert not study.fixture_sets.exists()
