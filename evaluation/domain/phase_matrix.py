@@ -77,10 +77,6 @@ class PhaseMatrix:
         keep = self.denominator.any(axis=1)
         return self.rows({question for question, kept in zip(self.questions, keep, strict=True) if kept})
 
-    def without_failures(self) -> PhaseMatrix:
-        """Return the tallies with failed runs taken out of numerator and denominator."""
-        return self.without(self.failed > 0)
-
     def without(self, places: NDArray[np.bool_]) -> PhaseMatrix:
         """Return the tallies without those of `places`, (Q, P); what failed stays told."""
         alive = np.where(places, 0, 1)
