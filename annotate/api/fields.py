@@ -10,6 +10,7 @@ from rest_framework.request import Request
 
 from annotate.api.refusals import PreconditionRequired
 from annotate.domain.errors import BadInput
+from annotate.domain.written import written
 
 _REVISION = re.compile(r'"(\d{1,9})"')
 _KEY = re.compile(r"[!-~]{8,64}")
@@ -28,15 +29,10 @@ def members(body: Any, required: Collection[str], optional: Collection[str] = ()
 
 
 def text(value: Any, where: str, *, most: int) -> str:
-    """Return a text of at most `most` characters without NUL."""
+    """Return a text of at most `most` characters that the store can keep; raises BadInput for any other value."""
     if not isinstance(value, str):
         raise BadInput(where, f"it is of type {type(value).__name__}, not a text", "Send a JSON string.")
-    if len(value) > most:
-        raise BadInput(where, f"it has {len(value)} characters", f"At most {most} are accepted.")
-    if "\x00" in value:
-        # PostgreSQL stores no NUL in a text column; refusing it on SQLite too keeps one behaviour.
-        raise BadInput(where, f"a NUL character stands at position {value.index(chr(0))}", "Remove it.")
-    return value
+    return written(value, where, most)
 
 
 def if_match(request: Request) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import transaction
 
 from annotate.domain.errors import BadInput
+from annotate.domain.written import written
 from annotate.models import FixtureSet, HeldOutOpening
 from annotate.permissions import By, person_or_none
 from annotate.records_passes import HELD_OUT_OPENED, opening_payload, record_in_study
@@ -19,8 +20,8 @@ def open_held_out(by: By, fixture_set: FixtureSet, purpose: str) -> HeldOutOpeni
     Raises NotAllowed, and BadInput without a purpose.
     """
     authorise(by, fixture_set.study, "held-out.open")
-    if not purpose.strip() or len(purpose) > MAX_PURPOSE or "\x00" in purpose:
-        raise BadInput("purpose", "it is empty or too long", f"Say in 1 to {MAX_PURPOSE} characters what it is for.")
+    if not written(purpose, "purpose", MAX_PURPOSE).strip():
+        raise BadInput("purpose", "it is empty", f"Say in 1 to {MAX_PURPOSE} characters what it is for.")
     with transaction.atomic():
         opening = HeldOutOpening.objects.create(
             fixture_set=fixture_set, opened_by=person_or_none(by), purpose=purpose.strip()

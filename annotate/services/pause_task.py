@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 
 from annotate.domain.errors import BadInput
 from annotate.domain.vocabulary import NoteKind
+from annotate.domain.written import written
 from annotate.models import Assignment, DiscussionNote, Study
 from annotate.permissions import By
 from annotate.records_pauses import record_pause
@@ -24,8 +25,8 @@ def pause_tasks(by: By, study: Study, tasks: Sequence[Assignment], reason: str) 
     characters, or for a task of another study.
     """
     _check(by, study, tasks)
-    if not reason.strip() or len(reason) > MAX_REASON or "\x00" in reason:
-        raise BadInput("reason", "it is empty or too long", f"Say in 1 to {MAX_REASON} characters why.")
+    if not written(reason, "reason", MAX_REASON).strip():
+        raise BadInput("reason", "it is empty", f"Say in 1 to {MAX_REASON} characters why.")
     with transaction.atomic():
         held = list(_locked(tasks).filter(paused=False, state__in=[Assignment.State.OPEN, Assignment.State.RETURNED]))
         if held:
@@ -42,8 +43,9 @@ def resume_tasks(by: By, study: Study, tasks: Sequence[Assignment]) -> int:
     _check(by, study, tasks)
     with transaction.atomic():
         held = list(_locked(tasks).filter(paused=True))
+        why = _why_returned(held)
         for task in held:
-            task.paused, task.note = False, _why_returned(task)
+            task.paused, task.note = False, why.get(task.pk, "")
         if held:
             Assignment.objects.bulk_update(held, ["paused", "note"])
             record_pause(study, held, by, None)
@@ -56,11 +58,11 @@ def _locked(tasks: Sequence[Assignment]) -> QuerySet[Assignment]:
     return rows.filter(pk__in=[task.pk for task in tasks]).order_by("pk")
 
 
-def _why_returned(task: Assignment) -> str:
-    if task.state != Assignment.State.RETURNED:
-        return ""
-    notes = DiscussionNote.objects.filter(assignment=task, kind=NoteKind.RETURNED).order_by("-ordinal")
-    return notes.values_list("text", flat=True).first() or ""
+def _why_returned(tasks: Sequence[Assignment]) -> dict[int, str]:
+    """Return the last reason of each task that stands returned, by its key; one query."""
+    back = [task.pk for task in tasks if task.state == Assignment.State.RETURNED]
+    notes = DiscussionNote.objects.filter(assignment__in=back, kind=NoteKind.RETURNED).order_by("ordinal")
+    return dict(notes.values_list("assignment_id", "text"))
 
 
 def _check(by: By, study: Study, tasks: Sequence[Assignment]) -> None:

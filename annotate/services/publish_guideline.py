@@ -9,6 +9,7 @@ from django.db.models import Max
 
 from annotate.domain.errors import BadInput
 from annotate.domain.vocabulary import SpanLabel
+from annotate.domain.written import written
 from annotate.models import Guideline, Study
 from annotate.permissions import By, person_or_none
 from annotate.records import record_guideline
@@ -24,8 +25,9 @@ def publish_guideline(by: By, study: Study, text: str, labels: Sequence[str] = (
     a word that is no span label, or a version somebody else published at the same moment.
     """
     authorise(by, study, "study.manage")
-    if not text.strip() or len(text) > MAX_TEXT or "\x00" in text + change_note:
-        raise BadInput("guideline", "its text is empty, too long or holds a NUL", f"Write 1 to {MAX_TEXT} characters.")
+    written(change_note, "change note", MAX_TEXT)
+    if not written(text, "guideline", MAX_TEXT).strip():
+        raise BadInput("guideline", "its text is empty", f"Write 1 to {MAX_TEXT} characters.")
     known = [label.value for label in SpanLabel]
     if unknown := sorted(set(labels) - set(known)):
         raise BadInput("labels", f"“{unknown[0]}” is no span label", f"Use {', '.join(known)}.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import transaction
 from django.db.models.functions import Now
 
-from annotate.domain.errors import BadInput
+from annotate.domain.written import written
 from annotate.permissions import By
 from annotate.services.authorise import authorise
 from evaluation.models import Sweep
@@ -19,11 +19,10 @@ def cancel_sweep(by: By, sweep: Sweep, *, reason: str = "") -> Sweep:
 
     Its results are kept unsealed and can carry no release; an opened held-out partition stays counted. Permission
     `sweep.cancel`. Raises Conflict when it is over (cancelling twice is one cancellation), NotAllowed, BadInput
-    for a reason with a NUL, which PostgreSQL stores in no text.
+    for a reason that cannot be kept (`written`).
     """
     authorise(by, sweep.plan.study, "sweep.cancel")
-    if "\x00" in reason:
-        raise BadInput("reason", "it holds a NUL character", "Remove it.")
+    written(reason, "reason")
     with transaction.atomic():
         stopped = Sweep.objects.filter(pk=sweep.pk, state__in=[Sweep.State.RUNNING, Sweep.State.CAPPED]).update(
             state=Sweep.State.CANCELLED, problem=reason, finished_at=Now()

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from annotate.domain.errors import BadInput
+from annotate.domain.written import written
 from annotate.models import HeldOutOpening, Person
 from annotate.services.authorise import authorise
 from evaluation.domain.decision import Decision, Disposition, decision_payload
@@ -35,11 +35,10 @@ def sign_release(
     Raises NotSealed, ResultsAltered where a stored result is not what was sealed, AlreadySigned for a second release of
     the sweep, Conflict for a key that signed another sweep's release or another disposition or reason, ReasonMissing
     for an override without a reason (or a reason without an override), CannotAccept for accepting under a post-hoc
-    plan, NotAllowed, BadInput for a reason with a NUL, which PostgreSQL stores in no text.
+    plan, NotAllowed, BadInput for a reason that cannot be kept (`written`).
     """
     authorise(by, sweep.plan.study, "release.sign")
-    if "\x00" in override_reason:
-        raise BadInput("override reason", "it holds a NUL character", "Remove it.")
+    written(override_reason, "override reason")
     if found := _signed(sweep, idempotency_key, disposition, override_reason.strip()):
         return found
     decision = decide_release(sweep)

@@ -98,7 +98,7 @@ def test_a_paused_task_takes_no_work_until_it_goes_on() -> None:
     assert pause_tasks(desk.lead, desk.study, [desk.first], "Too late.") == 0
     with pytest.raises(NotAllowed):
         pause_tasks(desk.one, desk.study, [desk.first], "Me.")
-    with pytest.raises(BadInput, match="empty or too long"):
+    with pytest.raises(BadInput, match="2001 characters and is too long"):
         pause_tasks(desk.lead, desk.study, [desk.second], "x" * (MAX_REASON + 1))
 
 

@@ -9,6 +9,7 @@ from datetime import timedelta
 import pytest
 from django.db import DatabaseError, connection, transaction
 
+from annotate.domain.errors import BadInput
 from annotate.domain.vocabulary import Role
 from annotate.models import Person
 from annotate.permissions import OPERATOR, NotAllowed
@@ -134,6 +135,14 @@ def test_key_of_a_signed_release_does_not_sign_another_disposition(sealed: Sweep
         sign_release(lead, sealed, idempotency_key="k", disposition=computed, override_reason="Said later.")
     assert sign_release(lead, sealed, idempotency_key="k", disposition=computed) == first
     assert Record.objects.filter(kind="release.signed").count() == 1
+
+
+@pytest.mark.parametrize("reason", ["Because\x00", "Because \ud800", "x" * 5_001])
+def test_reason_that_cannot_be_kept_is_refused(sealed: Sweep, lead: Person, reason: str) -> None:
+    computed = decide_release(sealed).disposition
+    with pytest.raises(BadInput, match="override reason"):
+        sign_release(lead, sealed, idempotency_key="k", disposition=other_than(computed), override_reason=reason)
+    assert not Release.objects.exists()
 
 
 def test_reason_without_an_override_is_refused(sealed: Sweep, lead: Person) -> None:
