@@ -14,7 +14,8 @@ from annotate.domain.errors import BadInput
 from evaluation.api.endpoint import SweepEndpoint
 from evaluation.domain.decision import Disposition, decision_payload
 from evaluation.models import Release
-from evaluation.selectors.pages import decision_for, held_out_openings, release_of, stale_reasons
+from evaluation.selectors.pages import decision_for, held_out_openings, release_of
+from evaluation.selectors.staleness import stale_reasons
 from evaluation.services.sign_release import sign_release
 
 MAX_REASON = 5_000

@@ -32,6 +32,9 @@ from evaluation.domain.structural_units import StructuralUnits, structural_units
 from evaluation.domain.tokens import IntArray
 from evaluation.domain.whole_packing import WholePacker
 
+#: Version of the packing rules; a change of them changes what a prompt holds.
+PACKING = "packing-1"
+
 #: Blocks of questions kept ready; a sweep asks the same few blocks of every build.
 KEPT_BLOCKS = 8
 

@@ -5,29 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from importlib.metadata import PackageNotFoundError, version
-from typing import Any
 
 from django.db.models import Count, F, Max, Q, QuerySet
 from django.utils import timezone
 
-from annotate.models import FixtureSet, HeldOutOpening, SourceVersion, Study
+from annotate.models import FixtureSet, HeldOutOpening, Study
 from annotate.permissions import By
 from annotate.selectors import studies
 from annotate.selectors.questions import visible_to as visible_questions
 from evaluation.domain.decision import Decision, decision_from_payload
-from evaluation.domain.plan import Plan as PlanValue
-from evaluation.domain.segmenters.config import SegmenterConfigError
 from evaluation.models import Attempt, Cell, Plan, Release, Sweep
-from evaluation.plugins.registry import PluginError
-from evaluation.plugins.tokenizers import TokenizerUnavailable, load_tokenizer
-from evaluation.services.pipeline_of import analyser_of, arm_settings
-from evaluation.services.result_keys import MANIFEST
 from evaluation.services.results import SweepResults, sweep_results
-from evaluation.services.write_plan import plan_value
 from ledger.domain.canonical import parse_canonical
 from ledger.models import Head
-from ledger.selectors.records import results as ledger_results
 
 #: Attempts that did not bring a result; each stays beside the one that followed it.
 UNFINISHED = (Attempt.Outcome.FAILED, Attempt.Outcome.EXPIRED, Attempt.Outcome.LATE)
@@ -157,65 +147,3 @@ def ledger_head() -> tuple[int, str]:
     """Return position and link of the chain's last record; (0, "") for an empty ledger."""
     head = Head.objects.filter(pk=Head.THE_ONE).first()
     return (head.seq, head.link) if head else (0, "")
-
-
-def stale_reasons(sweep: Sweep) -> list[str]:
-    """Return why the sweep's results may not speak about today's corpus or pipeline; empty when nothing changed."""
-    fixture_set = sweep.plan.fixture_set
-    frozen = {source["digest"] for source in parse_canonical(bytes(fixture_set.canonical))["sources"]}
-    now = set(SourceVersion.objects.filter(source__study=sweep.plan.study).order_by().values_list("sha256", flat=True))
-    reasons = []
-    if added := len(now - frozen):
-        reasons.append(f"{added} source version{'s' * (added > 1)} came after the fixture set was frozen.")
-    corrected = fixture_set.successors.order_by("pk").values_list("name", flat=True)
-    reasons += [f"The fixture set was corrected: its successor is {name}." for name in corrected]
-    return reasons + _pipeline_changes(sweep)
-
-
-def _pipeline_changes(sweep: Sweep) -> list[str]:
-    """Return in what this installation's tokenizer, packages, words and segmenters differ from the sweep's manifests.
-
-    Whatever of these makes chunks or ranks has its version in the manifests, so equal ones make equal builds. One
-    query.
-    """
-    plan = plan_value(sweep.plan)
-    by_arm: dict[str, dict[str, Any]] = {}
-    for row in ledger_results(scopes=[sweep.scope], kinds=[MANIFEST]).iterator(chunk_size=50):
-        by_arm.setdefault(row.value["arm"], row.value)
-    if not by_arm:
-        return []
-    # Builds of one sweep share all but their segmenters: the ledger refuses a worker that brings another manifest.
-    made = next(iter(by_arm.values()))
-    reasons = []
-    if _tokenizer_digest(plan) != made["tokenizer"]["digest"]:
-        reasons.append(f"The tokenizer {made['tokenizer']['name']} is not the one of the sweep any more.")
-    for name, pinned in made["packages"].items():
-        installed = _installed(name)
-        if installed != pinned:
-            reasons.append(f"{name} was {pinned} in the sweep and is {installed} here.")
-    if analyser_of(plan).description != made["analyser"]:
-        reasons.append("Words are not read as they were in the sweep: the analyser is another one.")
-    for arm, manifest in by_arm.items():
-        try:
-            here = arm_settings(plan.arm(arm)).segmenter.describe()
-        except (PluginError, SegmenterConfigError) as absent:
-            reasons.append(f"The segmenter of {arm} cannot be made here any more: {absent}")
-        else:
-            if here != manifest["segmenter"]:
-                reasons.append(f"The segmenter of {arm} is not the one of the sweep any more.")
-    return reasons
-
-
-def _tokenizer_digest(plan: PlanValue) -> str:
-    """Return the digest of the tokenizer file as it is here now, "" where it cannot be loaded."""
-    try:
-        return load_tokenizer(plan.budget.tokenizer).digest
-    except TokenizerUnavailable:
-        return ""
-
-
-def _installed(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "not installed"

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from annotate.domain.archive import set_changes
 from annotate.models import FixtureSet, Study
 from annotate.permissions import By
 from evaluation.models import Release, Sweep
 from evaluation.selectors.pages import sweeps_visible_to
-from evaluation.services.result_keys import MANIFEST
+from evaluation.selectors.staleness import STEPS, first_manifests
 from ledger.domain.canonical import parse_canonical
-from ledger.selectors.records import results as ledger_results
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,23 @@ def corpus_changes(before: FixtureSet, after: FixtureSet) -> dict[str, list[str]
 
 
 def made_with(sweep: Sweep) -> dict[str, str]:
-    """Return the tokenizer's digest and the packages of a sweep's builds, by name. One query."""
-    manifest = ledger_results(scopes=[sweep.scope], kinds=[MANIFEST]).first()
-    if manifest is None:
+    """Return what a sweep was made with, by name: tokenizer, packages, and the version of every step.
+
+    A step that all arms share stands once; otherwise once for each arm.
+    """
+    manifests = first_manifests(sweep)
+    if not manifests:
         return {}
-    tokenizer = manifest.value["tokenizer"]
-    return {f"tokenizer {tokenizer['name']}": tokenizer["digest"], **manifest.value["packages"]}
+    one = next(iter(manifests.values()))
+    found = {f"tokenizer {one['tokenizer']['name']}": str(one["tokenizer"]["digest"]), **one["packages"]}
+    for step, title in STEPS.items():
+        versions = {arm: _version(manifest.get("steps", {}).get(step, {})) for arm, manifest in manifests.items()}
+        shared = len(set(versions.values())) == 1
+        found |= {title if shared else f"{title} of {arm}": text for arm, text in versions.items() if text}
+    return found
+
+
+def _version(step: Mapping[str, Any]) -> str:
+    """Return a step as its name and its versions, "" for one that was not recorded."""
+    versions = dict.fromkeys(str(step[name]) for name in ("declared", "version") if name in step)
+    return " ".join(([str(step["plugin"])] if "plugin" in step else []) + list(versions))

@@ -13,6 +13,7 @@ from evaluation.domain.outcomes import QuestionOutcome
 from evaluation.domain.payloads import boundary_payload
 from evaluation.domain.pipeline import BlockResult, IndexBuild
 from evaluation.models import Cell
+from evaluation.services.described_steps import described_steps
 from evaluation.services.frozen_world import World
 from evaluation.services.pipeline_of import views_of
 from evaluation.services.result_keys import BOUNDARY, FAILURE, MANIFEST, OUTCOME, build_key, cell_key
@@ -35,13 +36,15 @@ def build_records(world: World, build: IndexBuild, phase: int, notes: Sequence[s
 
 
 def manifest_record(world: World, build: IndexBuild, phase: int) -> ResultEntry:
-    """Return the manifest of an index build: what it was made of and with.
+    """Return the manifest of an index build: what it was made of and with, and the steps its candidates go through.
 
     Every cell brings that of the baseline's first build beside its own, so that two workers with different tokenizer
     files or packages are found out even where they never compute the same build.
     """
     key = build_key(world.plan_digest, build.arm.name, phase, MANIFEST)
-    return ResultEntry(key, MANIFEST, {"build": build.digest, **build.manifest, **_standing(world, build, phase)})
+    steps = described_steps(world.plan, world.plan.arm(build.arm.name))
+    payload = {"build": build.digest, **build.manifest, **_standing(world, build, phase), "steps": steps}
+    return ResultEntry(key, MANIFEST, payload)
 
 
 def _standing(world: World, build: IndexBuild, phase: int) -> dict[str, str | list[str]]:

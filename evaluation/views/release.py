@@ -24,8 +24,8 @@ from evaluation.selectors.pages import (
     ledger_head,
     question_texts,
     release_of,
-    stale_reasons,
 )
+from evaluation.selectors.staleness import stale_reasons
 from evaluation.services.problems import CannotAccept, ReasonMissing
 from evaluation.services.sign_release import sign_release
 from evaluation.services.write_plan import plan_value

@@ -18,7 +18,8 @@ from evaluation.domain.release_record import Block, Facts, Grid, Part, ReleaseRe
 from evaluation.models import Release, Sweep
 from evaluation.printing.record_pdf import record_pdf
 from evaluation.selectors.held_out_arms import HeldOutArm, held_out_arms
-from evaluation.selectors.pages import decision_for, held_out_openings, question_texts, release_of, stale_reasons
+from evaluation.selectors.pages import decision_for, held_out_openings, question_texts, release_of
+from evaluation.selectors.staleness import stale_reasons
 from evaluation.services.plugins import installed_plugins
 from evaluation.services.problems import NotSealed
 from evaluation.services.write_plan import plan_value

@@ -13,8 +13,9 @@ from evaluation.domain.decision import VetoReading
 from evaluation.domain.gates import GateReading
 from evaluation.domain.release_changes import reading_pairs, setting_changes, veto_pairs
 from evaluation.models import Sweep
-from evaluation.selectors.pages import decision_for, release_of, stale_reasons
+from evaluation.selectors.pages import decision_for, release_of
 from evaluation.selectors.releases import Released, corpus_changes, made_with, releases_of
+from evaluation.selectors.staleness import stale_reasons
 from evaluation.services.count_reading import count_reading
 from evaluation.views.access import frame, page
 from evaluation.views.gate_rows import in_words

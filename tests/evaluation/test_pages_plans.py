@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import fields
 from html import unescape
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from django.db import connection
@@ -19,17 +16,13 @@ from annotate.domain.vocabulary import Partition, Role
 from evaluation.domain.plan import Plan as PlanValue
 from evaluation.domain.plan_toml import parse_plan
 from evaluation.models import Calibration, Cell, Plan, Release, Sweep
-from evaluation.plugins.tokenizers import SHIPPED_PATH
-from evaluation.selectors.pages import stale_reasons
 from evaluation.services.lock_plan import lock_plan
 from evaluation.services.plugins import installed_plugins
-from evaluation.services.result_keys import MANIFEST
 from evaluation.services.start_sweep import start_sweep
 from evaluation.services.work import drain
 from evaluation.views import plan_reading
 from ledger.domain.canonical import digest
-from ledger.selectors.records import results as ledger_results
-from ledger.services import ResultEntry, put_results, verify
+from ledger.services import verify
 from tests.factories.studies import make_member
 from tests.factories.sweeps import PLAN, make_fixture_set, make_plan, make_sealed_sweep, make_sweep
 
@@ -314,43 +307,6 @@ class TestReleasePage(TestCase):
         assert (
             "1 source version came after the fixture set was frozen" in self.client.get(self.address).content.decode()
         )
-
-    def test_changed_tokenizer_makes_the_results_stale(self) -> None:
-        with TemporaryDirectory() as folder:
-            tokenizer = Path(folder) / "tokenizer.json"
-            tokenizer.write_bytes(SHIPPED_PATH.read_bytes())
-            toml = PLAN.replace('"cutline-bpe-4k"', f'"{tokenizer}"')
-            sweep = make_sealed_sweep(make_plan(self.sweep.plan.fixture_set, toml))
-            assert stale_reasons(sweep) == []
-            tokenizer.write_bytes(SHIPPED_PATH.read_bytes() + b"\n")
-            assert "is not the one of the sweep any more" in " ".join(stale_reasons(sweep))
-            tokenizer.unlink()
-            assert "is not the one of the sweep any more" in " ".join(stale_reasons(sweep))
-
-    def test_changed_package_makes_the_results_stale(self) -> None:
-        with TemporaryDirectory() as folder:
-            distribution = Path(folder) / "numpy-0.0.1.dist-info"
-            distribution.mkdir()
-            (distribution / "METADATA").write_text("Metadata-Version: 2.1\nName: numpy\nVersion: 0.0.1\n")
-            sys.path.insert(0, folder)
-            try:
-                (reason,) = stale_reasons(self.sweep)
-            finally:
-                sys.path.remove(folder)
-        assert reason.startswith("numpy was ")
-        assert reason.endswith(" in the sweep and is 0.0.1 here.")
-        assert stale_reasons(self.sweep) == []
-
-    def test_changed_segmenter_and_analyser_make_the_results_stale(self) -> None:
-        row = ledger_results(scopes=[self.sweep.scope], kinds=[MANIFEST]).first()
-        assert row is not None
-        before = {**row.value, "segmenter": {**row.value["segmenter"], "version": "0"}, "analyser": {"analyser": "old"}}
-        other = make_sweep(make_plan(self.sweep.plan.fixture_set, PLAN.replace("seed = 7", "seed = 8")))
-        put_results(other.scope, [ResultEntry(row.key, MANIFEST, before)])
-        assert stale_reasons(other) == [
-            "Words are not read as they were in the sweep: the analyser is another one.",
-            f"The segmenter of {row.value['arm']} is not the one of the sweep any more.",
-        ]
 
 
 class TestPlanOfAnotherVersion(TestCase):

@@ -13,9 +13,11 @@ from annotate.permissions import OPERATOR
 from annotate.services.freeze_fixtures import freeze_fixtures
 from evaluation.domain.plan_toml import parse_plan, plan_payload
 from evaluation.domain.release_changes import reading_pairs, setting_changes, veto_pairs
-from evaluation.selectors.pages import decision_for, stale_reasons
-from evaluation.selectors.releases import corpus_changes
+from evaluation.selectors.pages import decision_for
+from evaluation.selectors.releases import corpus_changes, made_with
+from evaluation.selectors.staleness import stale_reasons
 from evaluation.services.sign_release import sign_release
+from tests.evaluation.rows import bare_sweep
 from tests.factories.studies import make_member, make_study
 from tests.factories.sweeps import PLAN, make_fixture_set, make_plan, make_sealed_sweep
 
@@ -85,6 +87,15 @@ class TestComparison(TestCase):
         assert not any(turned for *_, turned in same["gates"])
         page = self.client.get(self.page, {"before": self.first.pk, "after": self.first.pk}).content.decode()
         assert "The two plans are the same." in page
+
+    def test_versions_of_steps_and_packages_are_what_a_sweep_was_made_with(self) -> None:
+        found = made_with(self.first)
+        assert found["retriever"] == "bm25 1"
+        assert found["packing"] == "packing-1"
+        assert found["prompt"] == "rendering-1"
+        assert found["numpy"]
+        assert set(found) >= {"segmenter", "reranker", "expansion", "generator"}
+        assert made_with(bare_sweep()) == {}
 
     def test_list_shows_who_signed_and_what_nobody_did(self) -> None:
         self.client.force_login(self.lead)
