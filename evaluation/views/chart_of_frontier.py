@@ -13,7 +13,7 @@ from evaluation.domain.frontier import frontier as placed_arms
 from evaluation.domain.plan_words import FrontierCost, LatencyState
 from evaluation.selectors.latency import ArmLatency
 from evaluation.views.chart_parts import SIGNATURE, Asked, Chart, signature_cells
-from evaluation.views.result_tables import OVERALL
+from evaluation.views.result_cells import OVERALL
 from evaluation.views.wording import NOT_MEASURED, interval, share, signature, words
 
 #: What a panel's axis says; short enough for half a drawing.

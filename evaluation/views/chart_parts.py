@@ -9,7 +9,8 @@ from typing import Any
 from annotate.domain.agreement_report import Line
 from evaluation.domain.plan import Plan
 from evaluation.selectors.latency import ArmLatency
-from evaluation.views.result_tables import OVERALL, Place, Report
+from evaluation.views.result_cells import OVERALL, Place
+from evaluation.views.result_tables import Report
 
 type Cells = tuple[object, ...]
 

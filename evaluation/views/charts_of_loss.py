@@ -6,6 +6,7 @@ from annotate.domain.agreement_intervals import CONFIDENCE, REPLICATES, SEED
 from annotate.domain.agreement_report import DIFFERENCES
 from evaluation.charts import intervals, losses
 from evaluation.views.chart_parts import Asked, Chart
+from evaluation.views.result_fates import losses_of
 from evaluation.views.wording import FATES, count_of, counted
 
 #: How an interval of agreement is made, as the file says it.
@@ -15,7 +16,7 @@ _RESAMPLED = ("percentile, questions resampled", CONFIDENCE, REPLICATES, SEED)
 def loss_chart(asked: Asked) -> Chart:
     """From all runs of answerable questions down to those complete in the prompt, what each stage lost."""
     report = asked.report
-    found = report.losses(asked.place, asked.segment)
+    found = losses_of(report, asked.place, asked.segment)
     lost = [row for row in found if row[0] != FATES["complete"]]
     steps: list[losses.Step] = []
     totals = []

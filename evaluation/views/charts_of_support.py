@@ -9,7 +9,9 @@ from evaluation.charts.support_by_phase import PhasePoint
 from evaluation.domain.plan import Gate
 from evaluation.domain.plan_words import GateKind
 from evaluation.views.chart_parts import SIGNATURE, Asked, Chart, signature_cells
-from evaluation.views.result_tables import OVERALL, SUPPORT, finding, phase_table
+from evaluation.views.phase_points import finding, phase_table
+from evaluation.views.result_cells import OVERALL, SUPPORT
+from evaluation.views.result_fates import fates_of
 from evaluation.views.wording import count_of, counted, interval, share, signature, signed, words
 
 
@@ -100,7 +102,7 @@ def forest_chart(asked: Asked) -> Chart:
 def heat_chart(asked: Asked) -> Chart:
     """Every question at every phase under both arms, the most fragile first."""
     report = asked.report
-    rows = fragile_first(report.fates(asked.place, asked.segment))
+    rows = fragile_first(fates_of(asked.report, asked.place, asked.segment))
     moving = sum(len(set(fates) - {""}) > 1 for _, fates in rows)
     signs = {name: f"{glyph} {name}" for name, glyph, _ in heat_map.FATES}
     drawn = min(len(rows), heat_map.MOST)

@@ -8,7 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from evaluation.domain.run_measures import SCORE_UNIT
-from evaluation.views.result_tables import OVERALL, Place, Report
+from evaluation.views.result_cells import OVERALL, Place
+from evaluation.views.result_tables import Report
 from evaluation.views.wording import NOT_MEASURED, count_of, words
 
 

@@ -16,6 +16,7 @@ from evaluation.services.write_plan import plan_value
 from evaluation.views.access import page, sweep_for, sweep_frame
 from evaluation.views.chart_parts import Asked
 from evaluation.views.measure_tables import build_tables, measure_rows
+from evaluation.views.metric_tables import metric_rows, oracle_rows, oracle_titles, targeted_rows
 from evaluation.views.report_asked import report_for, view_for, view_title, with_query
 from evaluation.views.result_charts import figure_of
 from evaluation.views.sweep_tabs import sweep_tabs
@@ -45,11 +46,12 @@ def measures(request: HttpRequest, pk: int) -> HttpResponse:
         "sweep_tabs": sweep_tabs(sweep, "results-measures", report.candidate),
         "report": report,
         "view_title": view_title(view),
-        "metrics": [(sample, report.metrics(place)) for sample, place in places],
+        "metrics": [(sample, metric_rows(report, place)) for sample, place in places],
         "measures": [(sample, measure_rows(report, place)) for sample, place in places],
         "builds": build_tables(report),
-        "oracle": [(words(one), report.oracle(one)) for one in report.samples],
-        "targeted": report.targeted(view["key"]),
+        "oracle_titles": oracle_titles(report),
+        "oracle": [(words(one), oracle_rows(report, one)) for one in report.samples],
+        "targeted": targeted_rows(report, view["key"]),
         "agreement": agreement,
         "agreement_url": with_query(reverse("results-measures", args=[sweep.pk]), **same, agreement="draw"),
     }

@@ -40,8 +40,10 @@ from evaluation.services.write_plan import plan_value, write_plan
 from evaluation.views import plan_reading
 from evaluation.views.access import frame, page, plan_for
 from evaluation.views.downloads import attachment
+from evaluation.views.estimate_reading import estimate_rows
 from evaluation.views.plan_drafts import drop_draft, kept_draft
 from evaluation.views.power_help import power_help
+from evaluation.views.setting_names import GATE_NAMES
 
 PRESETS = Path(__file__).resolve().parent.parent / "plans"
 PAGE_SIZE = 50
@@ -211,7 +213,7 @@ def _show(
         "floating": floating_names(value),
         "sections": plan_reading.sections(value, known),
         "arm_rows": plan_reading.arm_rows(value, known),
-        "gate_names": plan_reading.GATE_NAMES.values(),
+        "gate_names": GATE_NAMES.values(),
         "gates": plan_reading.gate_rows(value),
         "metrics": [str(metric).replace("-", " ") for metric in value.metrics],
         "sweeps": [(sweep, *closed.get(sweep.pk, (0, 0))) for sweep in sweeps[:LISTED_SWEEPS]],
@@ -223,7 +225,7 @@ def _show(
         "may_lock": allows(actor, "plan.lock") and not found.locked_at,
         "may_start": allows(actor, "sweep.start") and found.locked_at,
         "key": secrets.token_hex(16),
-        "estimate": plan_reading.estimate_rows(estimate) if estimate else None,
+        "estimate": estimate_rows(estimate) if estimate else None,
         "limit_problem": limit_problem,
         "limits": {name: (request.POST or request.GET).get(name, "") for name in NAMES},
         "recompute": bool(request.POST.get("recompute")),

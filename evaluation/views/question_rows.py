@@ -10,7 +10,9 @@ from django.http import Http404, QueryDict
 
 from evaluation.domain.frozen import Document, FrozenQuestion
 from evaluation.views.charts_of_support import fragile_first
-from evaluation.views.result_tables import OVERALL, Place, Report
+from evaluation.views.result_cells import OVERALL, Place
+from evaluation.views.result_fates import changed_of, fates_of, stages_of
+from evaluation.views.result_tables import Report
 from evaluation.views.source_drawing import Reader
 from evaluation.views.wording import FATES, words
 
@@ -162,11 +164,11 @@ def question_rows(
     stages: dict[str, dict[str, None]] = {}
     for sample in report.samples:
         place = place_of(sample)
-        fates |= dict(report.fates(place, OVERALL))
-        for word, names in report.changed(place).items():
+        fates |= dict(fates_of(report, place, OVERALL))
+        for word, names in changed_of(report, place).items():
             for name in names:
                 whole.setdefault(name, set()).add(word)
-        for fate, names in report.stages(place, report.candidate).items():
+        for fate, names in stages_of(report, place, report.candidate).items():
             for name in names:
                 stages.setdefault(name, {})[fate] = None
     by_digest = {one.digest: index for index, one in enumerate(reader.documents)}

@@ -27,6 +27,7 @@ from evaluation.views import plan_reading
 from evaluation.views.access import page, sweep_for, sweep_frame
 from evaluation.views.downloads import attachment
 from evaluation.views.gate_rows import gate_lines, in_words, veto_in_words
+from evaluation.views.setting_names import TITLES
 from evaluation.views.wording import counted, percent, said, words
 
 #: Names of a gate's numbers, in the order in which they are read.
@@ -77,7 +78,7 @@ def record_of(by: By, sweep: Sweep) -> ReleaseRecord:
     decision = decision_for(sweep, signed)
     texts = question_texts(by, sweep.plan.study, behind(decision))
     sections = {one.title: Facts(one.rows) for one in plan_reading.sections(plan, installed_plugins().known_names())}
-    titles = plan_reading.TITLES
+    titles = TITLES
 
     def section(name: str) -> Facts:
         return sections[titles[name]]

@@ -24,8 +24,8 @@ from evaluation.views.downloads import attachment, csv_file, table_file
 from evaluation.views.question_list import listed_questions
 from evaluation.views.question_rows import QuestionRow
 from evaluation.views.report_asked import report_for, view_for
+from evaluation.views.result_cells import OVERALL
 from evaluation.views.result_charts import chart_of, figure_of, title_of
-from evaluation.views.result_tables import OVERALL
 from evaluation.views.results import CHARTS
 from evaluation.views.sweep_tabs import sweep_tabs
 from evaluation.views.wording import words

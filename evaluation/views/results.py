@@ -21,8 +21,9 @@ from evaluation.views.chart_parts import Asked
 from evaluation.views.chunk_lines import chunk_lines
 from evaluation.views.gate_rows import gate_lines
 from evaluation.views.report_asked import primary_view, report_for, view_title, with_query
+from evaluation.views.result_cells import OVERALL, SAMPLE_WORDS, SUPPORT, Place
 from evaluation.views.result_charts import figure_of
-from evaluation.views.result_tables import OVERALL, SAMPLE_WORDS, SUPPORT, Place, Report
+from evaluation.views.result_tables import Report
 from evaluation.views.sweep_tabs import sweep_tabs
 from evaluation.views.wording import counted, made_by, said, words
 

@@ -19,9 +19,13 @@ from evaluation.services.write_plan import plan_value
 from evaluation.views.access import page, sweep_for, sweep_frame
 from evaluation.views.chart_parts import Asked
 from evaluation.views.measure_tables import measure_rows
+from evaluation.views.metric_tables import metric_rows
+from evaluation.views.phase_points import phase_table
 from evaluation.views.report_asked import report_for, view_for, view_title, with_query
+from evaluation.views.result_cells import OVERALL, SAMPLE_WORDS, SUPPORT, Place, difference, level
 from evaluation.views.result_charts import figure_of
-from evaluation.views.result_tables import OVERALL, SAMPLE_WORDS, SUPPORT, Place, Report, difference, level, phase_table
+from evaluation.views.result_fates import fates_of, losses_of
+from evaluation.views.result_tables import Report
 from evaluation.views.sweep_tabs import sweep_tabs
 from evaluation.views.wording import count_of, counted_in, made_by, share, words
 
@@ -122,8 +126,8 @@ def _segment_block(sweep: Sweep, report: Report, place: Place, segment: str) -> 
             }
             for row in arms
         ],
-        "metrics": report.metrics(place, segment),
-        "losses": report.losses(place, segment),
+        "metrics": metric_rows(report, place, segment),
+        "losses": losses_of(report, place, segment),
         "charts": [
             figure_of(sweep.pk, Asked(report, plan_value(sweep.plan), place, segment), name)
             for name in ("support-by-phase", "questions-by-phase", "losses")
@@ -139,7 +143,7 @@ def _question_rows(
     fragile = [set(row["fragile"]) for row in arms]
     gained, lost = set(whole["gained"]), set(whole["lost"])
     rows = []
-    for name, fates in report.fates(place, segment):
+    for name, fates in fates_of(report, place, segment):
         tags = [("gained", "accept")] * (name in gained) + [("lost", "reject")] * (name in lost)
         tags += [
             (f"fragile under {arm}", "collect")

@@ -20,7 +20,7 @@ from evaluation.services.lock_plan import lock_plan
 from evaluation.services.plugins import installed_plugins
 from evaluation.services.start_sweep import start_sweep
 from evaluation.services.work import drain
-from evaluation.views import plan_reading
+from evaluation.views import plan_reading, setting_names
 from ledger.domain.canonical import digest
 from ledger.services import verify
 from tests.factories.studies import make_member
@@ -177,7 +177,7 @@ class TestPlanPages(TestCase):
             for name, said in section.rows:
                 assert name in page
                 assert said in unescape(page)
-        for name in plan_reading.GATE_NAMES.values():
+        for name in setting_names.GATE_NAMES.values():
             assert name in page
         for arm in value.arms:
             assert arm.name in page
@@ -198,8 +198,8 @@ def test_no_setting_of_a_plan_is_left_out_of_its_page() -> None:
         if item.name in told_elsewhere:
             continue
         section: Any = getattr(plan, item.name)
-        assert {one.name for one in fields(section)} == set(plan_reading.NAMES[item.name]), item.name
-    for kind, names in plan_reading.TABLES.items():
+        assert {one.name for one in fields(section)} == set(setting_names.NAMES[item.name]), item.name
+    for kind, names in setting_names.TABLES.items():
         assert {one.name for one in fields(kind)} == set(names), kind
 
 

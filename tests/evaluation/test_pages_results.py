@@ -18,7 +18,7 @@ from evaluation.selectors.question_trace import question_trace
 from evaluation.services.results import sweep_results
 from evaluation.views.chart_parts import SIGNATURE
 from evaluation.views.downloads import csv_file
-from evaluation.views.result_tables import finding
+from evaluation.views.phase_points import finding
 from evaluation.views.wording import count_of, share, signed
 from tests.factories.studies import make_member
 from tests.factories.sweeps import LENDING, make_sealed_sweep

@@ -1,0 +1,39 @@
+"""Figures of two arms at every phase: what they show, side by side, and why there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from evaluation.charts.support_by_phase import PhasePoint
+from evaluation.views.wording import count_of
+
+
+def finding(baseline: Sequence[PhasePoint], candidate: Sequence[PhasePoint]) -> str:
+    """Return what a chart of support by phase shows, as its title."""
+    pairs = [(b, c) for b, c in zip(baseline, candidate, strict=True) if b.value is not None and c.value is not None]
+    if not pairs:
+        return f"Complete support is undefined here: {why(baseline)}"
+    below = [pair for pair in pairs if pair[1].value < pair[0].value]  # type: ignore[operator]
+    above = [pair for pair in pairs if pair[1].value > pair[0].value]  # type: ignore[operator]
+    name = candidate[0].arm
+    if not below and not above:
+        return f"{name} supports as many questions as {baseline[0].arm} at every one of {len(pairs)} phases"
+    lowest = min((c for _, c in pairs), key=lambda one: one.value or 0)
+    parts = [f"fewer at {len(below)}"] * bool(below) + [f"more at {len(above)}"] * bool(above)
+    return (
+        f"{name} supports {' and '.join(parts)} of {len(pairs)} phases; its lowest is "
+        f"{count_of(lowest.numerator, lowest.denominator)} at {lowest.label}"
+    )
+
+
+def phase_table(
+    baseline: Sequence[PhasePoint], candidate: Sequence[PhasePoint]
+) -> Iterator[tuple[str, PhasePoint, PhasePoint]]:
+    """Yield (label, baseline, candidate) in the labels' order."""
+    for before, after in zip(baseline, candidate, strict=True):
+        yield before.label, before, after
+
+
+def why(points: Sequence[PhasePoint]) -> str:
+    """Return why there is no figure at any phase."""
+    return next((one.why for one in points if one.why), "no phase was run")
