@@ -31,8 +31,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from annotate.domain.sentences import LANGUAGES, sentences
 from evaluation.domain.segmenters.ruler import token_ruler
-from evaluation.domain.sentences import LANGUAGES, sentences
 from evaluation.plugins.tokenizers import SHIPPED, load_tokenizer
 
 CAPACITY = 256

@@ -1,9 +1,9 @@
 """How a source is laid out for reading: blocks that load one by one, and sentences with numbers to mark them by.
 
 Blocks partition the bytes; a block ends behind a line end where one is near, else behind a blank, else between two
-characters that belong to no common cluster. The numbering is a help for the keyboard and no statement about language:
-a sentence is what one short number marks. Hidden ranges are never looked into, so neither a block's edge nor a number
-tells anything about them.
+characters that belong to no common cluster. Numbers count the sentences of `annotate.domain.sentences`, save that the
+number of a clause and its first sentence are one (nobody marks “4.1.” alone) and a heading's line is one of its own.
+Hidden ranges are never looked into, so neither a block's edge nor a number tells anything about them.
 """
 
 from __future__ import annotations
@@ -16,59 +16,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from annotate.domain.sentences import LANGUAGES, sentences
 from annotate.domain.spans import ByteSpan, between
 
 BLOCK_BYTES = 8_192
 
-_LINE = r"(?:\r\n|\r|\n)"
-_BREAK = re.compile(
-    # Possessive and from the first sign of a run only: a row of dots as long as a book is read once, not from each dot.
-    r"(?P<stop>(?<![.!?…])[.!?…]++[\"'”’»)\]*_]*+)(?=\s|\Z)"
-    r"|(?P<full>[。！？।؟]+[」』”’»)]*)"
-    rf"|(?P<new>{_LINE}[ \t]*{_LINE}|{_LINE}(?=[ \t]*(?:#{{1,6}}[ \t]|[-*+•][ \t]|\||\d{{1,3}}[.)][ \t]|>|```)))"
-    rf"|(?P<line>{_LINE})"
-)
-_CLAUSE_NUMBER = re.compile(r"(?:[-*+•#>]+\s+)?\d{1,3}(?:\.\d{1,3})*")
-_NOT_BLANK = re.compile(r"\S")
-#: Words before a full stop that end no sentence (in lower case, without the stop).
-_ABBREVIATIONS = frozenset(
-    [
-        "approx",
-        "art",
-        "bzw",
-        "ca",
-        "cf",
-        "ch",
-        "co",
-        "dr",
-        "e.g",
-        "eds",
-        "etc",
-        "fig",
-        "i.e",
-        "inc",
-        "jr",
-        "mr",
-        "mrs",
-        "ms",
-        "nr",
-        "no",
-        "p",
-        "para",
-        "pp",
-        "prof",
-        "resp",
-        "sec",
-        "sect",
-        "st",
-        "u.a",
-        "vgl",
-        "vol",
-        "vs",
-        "z.b",
-    ]
-)
-_LOOK_BACK = 24
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_HEADING = re.compile(r"#{1,6}[ \t]")
+_CLAUSE_NUMBER = re.compile(r"(?:[-*+•#>]+\s+)?\d{1,3}(?:\.\d{1,3})*\.")
+#: Longer than any clause number: a sentence of more characters is not looked at.
+_SHORT = 24
 #: A block is cut at most this far before its full size, to end with a line or a word.
 _NEAR = BLOCK_BYTES // 2
 #: What clings to the character before it without being a combining mark: joiners, and skin tones of emoji.
@@ -103,8 +60,13 @@ class SourceLayout:
         return {self.sentence_starts[index]: index + 1 for index in range(first, last)}
 
 
-def lay_out(content: bytes, hidden: Sequence[ByteSpan] = ()) -> SourceLayout:
-    """Return the layout of a UTF-8 text for a reader from whom the merged, ordered ranges `hidden` are kept."""
+def lay_out(content: bytes, hidden: Sequence[ByteSpan] = (), locale: str = "") -> SourceLayout:
+    """Return the layout of a UTF-8 text for a reader from whom the merged, ordered ranges `hidden` are kept.
+
+    `locale` (`de-CH`) chooses the rules of sentences; where its language has none, those of every language hold.
+    """
+    language = re.split("[-_]", locale, maxsplit=1)[0].lower()
+    language = language if language in LANGUAGES else ""
     starts: list[int] = []
     ends: list[int] = []
     for left, right in between(len(content), hidden):
@@ -112,51 +74,37 @@ def lay_out(content: bytes, hidden: Sequence[ByteSpan] = ()) -> SourceLayout:
         text = raw.decode()
         places = np.flatnonzero((np.frombuffer(raw, dtype=np.uint8) & 0xC0) != 0x80) + left
         edges = np.append(places, right)
-        for first, last in sentences(text):
+        for first, last in _numbered(text, language):
             starts.append(int(edges[first]))
             ends.append(int(edges[last]))
     return SourceLayout(tuple(_blocks(content, hidden)), tuple(starts), tuple(ends))
 
 
-def sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Yield `[start, end)` of the sentences of `text` in code points, without blanks around them; linear in time."""
-    begin = _begin(text, 0)
-    for match in _BREAK.finditer(text):
-        kind, first = match.lastgroup, match.start()
-        if (kind == "line" and not text.startswith("#", begin)) or first < begin:
-            continue
-        if kind == "stop" and text[first] == "." and not _full_stop_ends(text, begin, match):
-            continue
-        end = match.end() if kind in {"stop", "full"} else first
-        while end > begin and text[end - 1].isspace():
-            end -= 1
-        if end > begin:
-            yield begin, end
-        begin = _begin(text, match.end())
-    end = len(text)
-    while end > begin and text[end - 1].isspace():
-        end -= 1
-    if end > begin:
-        yield begin, end
+def _numbered(text: str, language: str) -> Iterator[tuple[int, int]]:
+    """Yield `[start, end)` in code points of what one number marks: sentences, clause by clause, heading by heading."""
+    number: tuple[int, int] | None = None
+    for start, end in _lines_of_headings(text, language):
+        if number is not None and _LINE_END.search(text, number[1], start):
+            # A number alone on its line.
+            yield number
+            number = None
+        if number is None and end - start < _SHORT and _CLAUSE_NUMBER.fullmatch(text, start, end):
+            number = start, end
+        else:
+            yield (start if number is None else number[0]), end
+            number = None
+    if number is not None:
+        yield number
 
 
-def _full_stop_ends(text: str, begin: int, match: re.Match[str]) -> bool:
-    at = match.start()
-    before = text[max(begin, at - _LOOK_BACK) : at]
-    words = before.split()
-    last = words[-1].lstrip("([\"'“‘«*_") if words else ""
-    if last.lower() in _ABBREVIATIONS or (len(last) == 1 and last.isupper()):
-        return False
-    # “12.” or “* 4.1.” at the start of a line numbers a clause; it is no sentence of its own.
-    if len(before) < _LOOK_BACK and begin == at - len(before) and _CLAUSE_NUMBER.fullmatch(before):
-        return False
-    after = _NOT_BLANK.search(text, match.end(), match.end() + 200)
-    return after is None or not after.group().islower()
-
-
-def _begin(text: str, at: int) -> int:
-    found = _NOT_BLANK.search(text, at)
-    return found.start() if found else len(text)
+def _lines_of_headings(text: str, language: str) -> Iterator[tuple[int, int]]:
+    for start, end in sentences(text, language):
+        line = _LINE_END.search(text, start, end) if _HEADING.match(text, start) else None
+        if line is None:
+            yield start, end
+        else:
+            yield start, start + len(text[start : line.start()].rstrip())
+            yield end - len(text[line.end() : end].lstrip()), end
 
 
 def _blocks(content: bytes, hidden: Sequence[ByteSpan]) -> Iterator[Block]:

@@ -13,7 +13,7 @@ from annotate.domain.spans import ByteSpan
 from annotate.models import SourceVersion
 
 _KEPT = 32
-_layouts: OrderedDict[tuple[str, tuple[ByteSpan, ...]], SourceLayout] = OrderedDict()
+_layouts: OrderedDict[tuple[str, tuple[ByteSpan, ...], str], SourceLayout] = OrderedDict()
 _lock = Lock()
 
 
@@ -22,13 +22,13 @@ def layout_of(version: SourceVersion, hidden: tuple[ByteSpan, ...]) -> SourceLay
 
     The key holds the hidden ranges: what one reader may see is no other reader's layout.
     """
-    key = (version.sha256, hidden)
+    key = (version.sha256, hidden, version.locale)
     with _lock:
         found = _layouts.get(key)
         if found is not None:
             _layouts.move_to_end(key)
             return found
-    made = lay_out(bytes(version.content), hidden)
+    made = lay_out(bytes(version.content), hidden, version.locale)
     with _lock:
         _layouts[key] = made
         while len(_layouts) > _KEPT:

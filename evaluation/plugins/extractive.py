@@ -1,6 +1,6 @@
 """The deterministic extractive baseline: it quotes sentences of the packed evidence with citations, or abstains.
 
-Rule ---- 1. Candidates are the sentences (`evaluation.domain.sentences`) of every packed unit; a sentence two units
+Rule ---- 1. Candidates are the sentences (`annotate.domain.sentences`) of every packed unit; a sentence two units
 share is one, cited by the lower number. 2. A term weighs idf(t) = ln(1 + S / df), S candidates, df of them holding t;
 a question term in no sentence weighs as much as one in a single sentence. A sentence's overlap is the weight of the
 question terms it holds over the weight of all question terms, in units of 1e-6. 3. The best sentence wins (ties:
@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import ClassVar
 
+from annotate.domain.sentences import sentences
 from evaluation.domain.analysis import Analyser
 from evaluation.domain.generation import EvidenceText, Extract, GeneratedAnswer
-from evaluation.domain.sentences import sentences
 
 ABSTENTION = "The evidence does not settle this question."
 

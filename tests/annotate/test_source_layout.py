@@ -70,6 +70,37 @@ def test_sentences_end_where_a_reader_would_say() -> None:
     ]
 
 
+def _quotes(text: str, locale: str = "") -> list[str]:
+    content = text.encode()
+    layout = lay_out(content, locale=locale)
+    pairs = zip(layout.sentence_starts, layout.sentence_ends, strict=True)
+    return [content[start:end].decode() for start, end in pairs]
+
+
+@pytest.mark.parametrize(
+    ("text", "quotes"),
+    [
+        ("4.1. Fees. They rise.", ["4.1. Fees.", "They rise."]),
+        ("* 4.1. Fees\n* 4.2. Loans\n", ["* 4.1. Fees", "* 4.2. Loans"]),
+        ("4.1.\nFees rise.", ["4.1.", "Fees rise."]),
+        ("Fees rise.\n\n12.", ["Fees rise.", "12."]),
+        ("## Fees \r\n They rise. Twice.", ["## Fees", "They rise.", "Twice."]),
+        ("# One\n\n# Two", ["# One", "# Two"]),
+        ("It ends in 1999. 12. Fees rise.", ["It ends in 1999.", "12. Fees rise."]),
+    ],
+)
+def test_a_clause_keeps_its_number_and_a_heading_is_a_line(text: str, quotes: list[str]) -> None:
+    assert _quotes(text) == quotes
+
+
+def test_the_language_of_a_source_says_which_abbreviations_end_no_sentence() -> None:
+    text = "Le prix est fixé par env. Trente jours. M. Dupont le dit."
+    assert _quotes(text, "fr-CA") == ["Le prix est fixé par env. Trente jours.", "M. Dupont le dit."]
+    assert _quotes(text, "en")[0] == "Le prix est fixé par env."
+    # A language without rules of its own: those of all.
+    assert _quotes(text, "tlh") == _quotes(text, "")
+
+
 @pytest.mark.parametrize("sign", [".", "!", "…", ".)", ".*", "?\u00bb"])
 def test_a_row_of_stops_as_long_as_a_book_is_one_sentence(sign: str) -> None:
     # Read from each of its signs anew, this would take hours and not milliseconds.

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from annotate.domain.sentences import sentences
 from annotate.domain.vocabulary import DependencyType, SpanLabel
 from evaluation.domain.analysis import Analyser
 from evaluation.domain.citations import resolve
 from evaluation.domain.frozen import Interval
 from evaluation.domain.generation import EvidenceText, Extract, GeneratedAnswer
 from evaluation.domain.outcomes import AnswerClass
-from evaluation.domain.sentences import sentences
 from evaluation.domain.verdicts import citation_verdict, covers_a_set, judge
 from evaluation.plugins.extractive import ABSTENTION, Extractive
 from tests.evaluation.engine_world import document, question, span

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from annotate.domain.sentences import sentences
 from evaluation.domain.analysis import Analyser
 from evaluation.domain.index_build import build_index, prepare_corpus
 from evaluation.domain.pipeline import ArmSettings, IndexBuild, PreparedCorpus
@@ -19,7 +20,6 @@ from evaluation.domain.recovery.neighbours import Neighbours
 from evaluation.domain.recovery.parent import Parent
 from evaluation.domain.recovery.sentence_window import SentenceWindow
 from evaluation.domain.segmenters.token_window import TokenWindow
-from evaluation.domain.sentences import sentences
 from evaluation.plugins.tokenizers import load_tokenizer
 from tests.evaluation.engine_world import byte_tokenizer, document
 from tests.evaluation.recovery_world import Row, as_rows, hits_of

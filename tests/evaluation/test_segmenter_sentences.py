@@ -7,7 +7,8 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 
-from evaluation.domain.sentences import LANGUAGES, sentence_boundaries, sentences
+from annotate.domain.sentences import LANGUAGES, sentences
+from evaluation.domain.sentence_boundaries import sentence_boundaries
 from tests.evaluation.segmenter_texts import texts
 
 CASES = {

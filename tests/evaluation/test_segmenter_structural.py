@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from annotate.domain.sentences import sentences
 from evaluation.domain.chunks import ChunkTable
 from evaluation.domain.frozen import Document
 from evaluation.domain.phases import PhaseError
@@ -21,7 +22,7 @@ from evaluation.domain.segmenters.ruler import Ruler
 from evaluation.domain.segmenters.sentences import SentencePacking
 from evaluation.domain.segmenters.tables import TableAware
 from evaluation.domain.segmenters.token_window import TokenWindow
-from evaluation.domain.sentences import sentence_boundaries, sentences
+from evaluation.domain.sentence_boundaries import sentence_boundaries
 from evaluation.domain.structure import structure_of
 from evaluation.domain.tokens import code_point_starts
 from tests.evaluation.segmenter_texts import (

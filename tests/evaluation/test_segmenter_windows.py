@@ -15,7 +15,7 @@ from evaluation.domain.segmenters.characters import CharacterWindow
 from evaluation.domain.segmenters.sentences import SentencePacking
 from evaluation.domain.segmenters.separators import word_starts
 from evaluation.domain.segmenters.words import WordWindow
-from evaluation.domain.sentences import sentence_boundaries
+from evaluation.domain.sentence_boundaries import sentence_boundaries
 from evaluation.domain.tokens import IntArray, code_point_starts
 from tests.evaluation.segmenter_texts import TOKENIZERS, check_partition, check_union, shown, sizes, source, texts
 

@@ -1,7 +1,7 @@
 """Sentence window: a hit, its sentences made whole, and `reach` sentences more on each side.
 
-Sentences are those of `domain.sentences`, the one rule of the tool. A hit that touches none (blanks between two
-sentences) is widened from where it stands, by `reach` sentences on each side.
+Sentences are those of `annotate.domain.sentences`, the one rule of the tool. A hit that touches none (blanks between
+two sentences) is widened from where it stands, by `reach` sentences on each side.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from annotate.domain.sentences import sentences
 from evaluation.domain.document_cache import DocumentCache
 from evaluation.domain.hits import Hits
 from evaluation.domain.pipeline import IndexBuild, PreparedCorpus
 from evaluation.domain.recovery.configuration import whole_number
 from evaluation.domain.recovery.widened import KEPT_BUILDS, Kept, Widened, widen
-from evaluation.domain.sentences import sentences
 from evaluation.domain.tokens import IntArray, code_point_starts
 
 _tables: Kept[Widened] = Kept(KEPT_BUILDS)

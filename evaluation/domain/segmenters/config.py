@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.domain.sentences import LANGUAGES
+from annotate.domain.sentences import LANGUAGES
 
 TAILS = ("keep", "drop")
 

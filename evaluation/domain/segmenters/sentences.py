@@ -8,7 +8,7 @@ ordinary packing. With `shift_every` n, every n-th core after the first is packe
 
 Unit "sentences": token windows with sentences in the place of tokens; no limit in tokens.
 
-What a sentence is, `evaluation.domain.sentences` says; blanks after a sentence stay with it.
+What a sentence is, `annotate.domain.sentences` says; blanks after a sentence stay with it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from evaluation.domain.segmenters.layout import lay_out, phase_of, windows
 from evaluation.domain.segmenters.packing import above_capacity, overlapped, oversized, packed
 from evaluation.domain.segmenters.ruler import token_ruler
 from evaluation.domain.segmenters.sized import Sized
-from evaluation.domain.sentences import sentence_boundaries
+from evaluation.domain.sentence_boundaries import sentence_boundaries
 from evaluation.domain.tokens import TokenizedText
 
 

@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 
 from evaluation.domain.document_cache import DocumentCache
-from evaluation.domain.sentences import sentence_boundaries
+from evaluation.domain.sentence_boundaries import sentence_boundaries
 from evaluation.domain.structure_parts import line_starts
 from evaluation.domain.tokens import IntArray, code_point_starts
 

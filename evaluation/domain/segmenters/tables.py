@@ -26,7 +26,7 @@ from evaluation.domain.segmenters.packing import packed, runs_between
 from evaluation.domain.segmenters.ruler import Ruler, token_ruler
 from evaluation.domain.segmenters.separators import merged
 from evaluation.domain.segmenters.structural import Runs, Structural, blanks_after, is_blank
-from evaluation.domain.sentences import sentence_boundaries
+from evaluation.domain.sentence_boundaries import sentence_boundaries
 from evaluation.domain.structure import structure_of
 from evaluation.domain.structure_parts import Table
 from evaluation.domain.tokens import IntArray, TokenizedText

@@ -10,6 +10,9 @@ export function setLetter(index) {
   return letters;
 }
 
+// Digests and names are ASCII: the order of a language would only cost time.
+const compared = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+
 const HOW = {
   "add-span": "addSpan",
   "change-span": "changeSpan",
@@ -24,18 +27,33 @@ export class Content {
     this.spans = new Map(spans.map((span) => [span.name, span]));
     this.sets = sets.map((members) => [...members]);
     this.contract = { ...contract };
+    this.positions = this.inOrder = null;
   }
 
   /** Apply one edit and return those that take it back; throws an Error saying why it does not fit. */
   apply(edit) {
     const how = HOW[edit.op];
     if (!how) throw new Error(`there is no edit “${edit.op}”`);
-    return this[how](edit);
+    try {
+      return this[how](edit);
+    } finally {
+      this.positions = this.inOrder = null;
+    }
   }
 
-  /** Positions of the sets a span stands in. */
+  /** Positions of the sets a span stands in. All are found at once and kept until the next edit: every span is asked for. */
   inside(name) {
-    return this.sets.flatMap((members, index) => (members.includes(name) ? [index] : []));
+    if (!this.positions) {
+      this.positions = new Map();
+      this.sets.forEach((members, index) => {
+        for (const member of members) {
+          const found = this.positions.get(member);
+          if (!found) this.positions.set(member, [index]);
+          else if (found.at(-1) !== index) found.push(index);
+        }
+      });
+    }
+    return this.positions.get(name) ?? [];
   }
 
   /** The span with exactly these bytes, if any. */
@@ -54,11 +72,12 @@ export class Content {
     return `${label}-${number}`;
   }
 
-  /** Spans in the order of the text, one version after the other. */
+  /** Spans in the order of the text, one version after the other; not to be changed. */
   ordered() {
-    return [...this.spans.values()].sort(
-      (a, b) => a.version.localeCompare(b.version) || a.start - b.start || a.end - b.end || a.name.localeCompare(b.name),
+    this.inOrder ??= [...this.spans.values()].sort(
+      (a, b) => compared(a.version, b.version) || a.start - b.start || a.end - b.end || compared(a.name, b.name),
     );
+    return this.inOrder;
   }
 
   addSpan(edit) {

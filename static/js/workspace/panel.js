@@ -6,6 +6,9 @@ const ROWS = 100;
 const CHIPS = 40;
 const $ = (id) => document.getElementById(id);
 const clone = (id) => $(id).content.firstElementChild.cloneNode(true);
+const write = (element, text) => {
+  if (element.textContent !== text) element.textContent = text;
+};
 
 export class Panel {
   /** `desk` is the workspace: content, chosen, closed, versions, and what may be done with a span. */
@@ -35,49 +38,60 @@ export class Panel {
     this.rows.get(this.desk.chosen)?.querySelector(".span-open").focus();
   }
 
+  // Cards and chips are kept and only what differs is touched: two hundred cards made anew would be laid out anew.
   #renderCards() {
     const { content, closed } = this.desk;
     const spans = new Map(content.ordered().map((span, index) => [span.name, index]));
-    const made = content.sets.map((members, index) => {
-      const card = clone("card-template");
-      card.classList.add(setClass(index));
+    const focused = this.cards.contains(document.activeElement) ? document.activeElement : null;
+    while (this.cards.children.length > content.sets.length) this.cards.lastElementChild.remove();
+    content.sets.forEach((members, index) => {
+      const card = this.cards.children[index] ?? this.#card(index);
       card.classList.toggle("active", index === this.desk.sets.target);
-      card.dataset.set = index;
-      card.querySelector(".letter").textContent = setLetter(index);
-      const title = card.querySelector(".set-title");
-      title.textContent = `${members.length} ${members.length === 1 ? "span" : "spans"}`;
-      const chips = card.querySelector(".chips");
+      write(card.querySelector(".set-title"), `${members.length} ${members.length === 1 ? "span" : "spans"}`);
       const ordered = [...members].sort((a, b) => spans.get(a) - spans.get(b));
-      chips.append(...ordered.slice(0, CHIPS).map((name) => this.#chip(content.spans.get(name))));
-      if (ordered.length > CHIPS) chips.append(`and ${ordered.length - CHIPS} more`);
-      const drop = card.querySelector(".drop");
-      drop.setAttribute("aria-label", `Drop set ${setLetter(index)}`);
-      drop.hidden = closed;
-      return card;
+      this.#fillChips(card.querySelector(".chips"), ordered.slice(0, CHIPS));
+      write(card.querySelector(".more"), ordered.length > CHIPS ? `and ${ordered.length - CHIPS} more` : "");
+      card.querySelector(".drop").hidden = closed;
     });
-    const focused = this.cards.contains(document.activeElement) ? this.#path(document.activeElement) : null;
-    this.cards.replaceChildren(...made);
-    if (focused) (this.cards.querySelector(focused) ?? $("add-set"))?.focus();
+    if (focused && !focused.isConnected) $("add-set")?.focus();
+    else if (focused && document.activeElement !== focused) focused.focus({ preventScroll: true });
   }
 
-  #path(element) {
-    const set = element.closest("[data-set]").dataset.set;
-    const inside = element.dataset.name ? `[data-name="${CSS.escape(element.dataset.name)}"]` : ".drop";
-    return `[data-set="${set}"] ${inside}`;
+  #card(index) {
+    const card = clone("card-template");
+    card.classList.add(setClass(index));
+    card.dataset.set = index;
+    card.querySelector(".letter").textContent = setLetter(index);
+    card.querySelector(".drop").setAttribute("aria-label", `Drop set ${setLetter(index)}`);
+    this.cards.append(card);
+    return card;
   }
 
-  #chip(span) {
-    const chip = clone("chip-template");
+  #fillChips(chips, names) {
+    const wanted = new Set(names);
+    const there = new Map();
+    for (const chip of [...chips.children]) {
+      if (wanted.has(chip.dataset.name)) there.set(chip.dataset.name, chip);
+      else chip.remove();
+    }
+    names.forEach((name, at) => {
+      const chip = there.get(name) ?? clone("chip-template");
+      this.#fillChip(chip, this.desk.content.spans.get(name));
+      if (chips.children[at] !== chip) chips.insertBefore(chip, chips.children[at] ?? null);
+    });
+  }
+
+  #fillChip(chip, span) {
     chip.dataset.name = span.name;
-    chip.querySelector(".chip-label").textContent = span.name === span.label ? span.label : `${span.name} (${span.label})`;
-    chip.querySelector(".range").textContent = `${span.start}–${span.end}`;
+    write(chip.querySelector(".chip-label"), span.name === span.label ? span.label : `${span.name} (${span.label})`);
+    write(chip.querySelector(".range"), `${span.start}–${span.end}`);
     if (span.name === this.desk.chosen) chip.setAttribute("aria-current", "true");
-    return chip;
+    else chip.removeAttribute("aria-current");
   }
 
   #renderList() {
     const { content, chosen, version } = this.desk;
-    const ordered = content.ordered().sort((a, b) => (b.version === version) - (a.version === version));
+    const ordered = content.ordered().toSorted((a, b) => (b.version === version) - (a.version === version));
     const at = Math.max(0, ordered.findIndex((span) => span.name === chosen) - ROWS / 2);
     const first = Math.max(0, Math.min(at, ordered.length - ROWS));
     const shown = ordered.slice(first, first + ROWS);

@@ -1,4 +1,4 @@
-"""Sentences of a text, by one declared rule: intervals for quoting, boundaries for packing.
+"""Sentences of a text, by one declared rule: what a reader's numbers count, what is quoted, and where packing may cut.
 
 A *block* ends at a blank line, and before a line that starts a heading, a list item, a table row, a numbered clause or
 a code fence. Lines end at LF, CR LF or a lone CR. Inside a block a sentence ends
@@ -19,11 +19,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-
-import numpy as np
-
-from evaluation.domain.document_cache import DocumentCache
-from evaluation.domain.tokens import IntArray, code_point_starts
 
 
 def _words(text: str) -> frozenset[str]:
@@ -94,27 +89,6 @@ def sentences(text: str, language: str = "") -> list[tuple[int, int]]:
     for begin, end in _blocks(text):
         found += [pair for pair in _in_block(text, begin, end, never) if pair[0] < pair[1]]
     return found
-
-
-_BOUNDARIES: DocumentCache[IntArray] = DocumentCache()
-
-
-def sentence_boundaries(content: bytes, language: str = "") -> IntArray:
-    """Bytes where the sentences of UTF-8 `content` start, from 0, with its size at the end; strictly increasing.
-
-    Blanks after a sentence stay with it, those before the first one with the first, so that the intervals between
-    boundaries partition the bytes. Found once per source and language.
-    """
-
-    def make() -> IntArray:
-        text = content.decode("utf-8")
-        starts = np.array([start for start, _ in sentences(text, language)][1:], dtype=np.int64)
-        places = starts if text.isascii() else code_point_starts(content)[starts]
-        edges = np.concatenate((np.zeros(1, dtype=np.int64), places, np.array([len(content)], dtype=np.int64)))
-        edges.flags.writeable = False
-        return edges
-
-    return _BOUNDARIES.get(content, language, make)
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
