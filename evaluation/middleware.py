@@ -11,7 +11,7 @@ from evaluation.models import Sweep
 from evaluation.services.count_reading import count_reading
 
 #: Routes below a sweep that tell nothing of its results: its progress, and what is done to it.
-SILENT = frozenset({"sweep", "api-sweep", "api-sweep-cancel", "api-sweep-resume"})
+SILENT = frozenset({"sweep", "api-sweep", "api-sweep-cancel", "api-sweep-pause", "api-sweep-resume"})
 #: Answers that carry a page or data; a form that is refused comes back on the page it stands on.
 TELLING = frozenset({200, 201, 409, 422})
 

@@ -46,7 +46,7 @@ def register_all() -> None:
     registry.register(records.SWEEP_CLOSED, verify_closed)
     registry.register(records.SWEEP_CANCELLED, verify_cancelled, text_fields=("reason",))
     registry.register(records.SWEEP_LIMITED, verify_limited)
-    registry.register(records.SWEEP_CAPPED, verify_capped)
+    registry.register(records.SWEEP_CAPPED, verify_capped, text_fields=("reason",))
     registry.register(records.CELL_ATTEMPT, verify_attempt, text_fields=("problem",))
     registry.register(records.RELEASE_SIGNED, verify_release, text_fields=("override_reason",))
     for kind in KINDS:
@@ -127,7 +127,7 @@ def verify_limited(record: Record) -> Iterator[Finding]:
 
 
 def verify_capped(record: Record) -> Iterator[Finding]:
-    """Find the sweep that was stopped by its cap. It may have gone on since."""
+    """Find the sweep that a cap or a person stopped for a while. It may have gone on since."""
     if _sweep(record) is None:
         yield Finding("row.missing", record.seq, record.scope, "the sweep it stopped is gone.")
 

@@ -23,6 +23,7 @@ from evaluation.selectors.pages import sweep_progress, sweeps_visible_to
 from evaluation.services.cancel_sweep import cancel_sweep
 from evaluation.services.limit_sweep import limits_of, resume_sweep, used_by
 from evaluation.services.operations import limits_data, results_document, reused_data, used_data
+from evaluation.services.pause_sweep import pause_sweep
 from evaluation.services.results import sweep_results
 from evaluation.services.start_sweep import start_sweep
 
@@ -92,8 +93,21 @@ class SweepCancel(SweepEndpoint):
         return Response(sweep_object(self.sweep))
 
 
+class SweepPause(SweepEndpoint):
+    """What lets a running sweep stand still."""
+
+    actions = {"POST": "sweep.cancel"}
+
+    def post(self, request: Request, pk: int) -> Response:
+        """Pause it, with a reason; cells in work are finished. 409 when it is over."""
+        parameters(request, {})
+        body = members(request.data, ["reason"])
+        pause_sweep(self.person, self.sweep, reason=text(body["reason"], "reason", most=MAX_REASON))
+        return Response(sweep_object(self.sweep))
+
+
 class SweepResume(SweepEndpoint):
-    """What lets a capped sweep go on."""
+    """What lets a capped or paused sweep go on."""
 
     actions = {"POST": "sweep.start"}
 

@@ -13,6 +13,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("plans/<int:pk>/sweeps/", sweeps.PlanSweeps.as_view(), name="api-plan-sweeps"),
     path("sweeps/<int:pk>/", sweeps.SweepDetail.as_view(), name="api-sweep"),
     path("sweeps/<int:pk>/cancel/", sweeps.SweepCancel.as_view(), name="api-sweep-cancel"),
+    path("sweeps/<int:pk>/pause/", sweeps.SweepPause.as_view(), name="api-sweep-pause"),
     path("sweeps/<int:pk>/resume/", sweeps.SweepResume.as_view(), name="api-sweep-resume"),
     path("sweeps/<int:pk>/results/", sweeps.SweepResults.as_view(), name="api-results"),
     path("sweeps/<int:pk>/release/", releases.SweepRelease.as_view(), name="api-release"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 
 @dataclass(frozen=True)
@@ -28,16 +29,32 @@ class Words:
     code: bool = False
 
 
-type Block = Facts | Grid | Words
+@dataclass(frozen=True)
+class Numbers:
+    """Named numbers that are read side by side."""
+
+    rows: tuple[tuple[str, str], ...]
+
+
+type Block = Facts | Grid | Numbers | Words
+
+
+class Fold(StrEnum):
+    """Where a screen folds a part away at first; paper shows all."""
+
+    NEVER = "never"
+    NARROW = "narrow"
+    ALWAYS = "always"
 
 
 @dataclass(frozen=True)
 class Part:
-    """A heading and what stands below it. What is `detail` a screen may fold away; paper shows all."""
+    """A heading and what stands below it. Parts of one `group` stand together in the list of parts, by its name."""
 
     heading: str
     blocks: tuple[Block, ...]
-    detail: bool = False
+    fold: Fold = Fold.NEVER
+    group: str = ""
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from evaluation.domain.release_record import Facts, Grid, ReleaseRecord, Words
+from evaluation.domain.release_record import Facts, Grid, Numbers, ReleaseRecord, Words
 
 FONT_PATH = Path(__file__).resolve().parent / "fonts" / "DejaVuSans.ttf"
 _FONT = "DejaVu Sans"
 _SIZES = {"title": 17.0, "heading": 12.0, "body": 9.0, "small": 7.5}
 _LINE = 4.4
 """Height of a line of text in mm."""
+_BESIDE = 8
+"""How many named numbers stand side by side."""
 
 NOTE = (
     "Characters in brackets, as in [U+4E2D], have no glyph in this document's font; the records hold them as they are."
@@ -60,10 +62,16 @@ def record_pdf(record: ReleaseRecord) -> bytes:
         with pdf.unbreakable() as kept:
             _write(kept, "heading", part.heading)
             kept.ln(1)
-        for block in part.blocks:
+        for place, block in enumerate(part.blocks):
+            if place:
+                pdf.ln(2.5)
             match block:
                 case Facts():
-                    _table(pdf, [], [list(row) for row in block.rows], (24, 76))
+                    _table(pdf, [], [list(row) for row in block.rows], (30, 70))
+                case Numbers():
+                    for first in range(0, len(block.rows), _BESIDE):
+                        names, values = zip(*block.rows[first : first + _BESIDE], strict=True)
+                        _table(pdf, list(names), [list(values)], (1,) * len(names))
                 case Grid():
                     _table(pdf, list(block.columns), [list(row) for row in block.rows], _widths(block))
                 case Words():

@@ -85,7 +85,7 @@ def holds_back(sweep_id: int) -> bool:
 
 
 def resume_sweep(by: By, sweep: Sweep, limits: Limits) -> Sweep:
-    """Give a running or capped sweep the caps `limits` and let it go on; what is done stays done.
+    """Give a running, capped or paused sweep the caps `limits` and let it go on; what is done stays done.
 
     Permission `sweep.start`. Raises Conflict for a sweep that is over, or caps that are used up already, NotAllowed.
     """
@@ -93,7 +93,7 @@ def resume_sweep(by: By, sweep: Sweep, limits: Limits) -> Sweep:
     with transaction.atomic():
         row = Sweep.objects.select_for_update().select_related("plan").get(pk=sweep.pk)
         if row.state not in {Sweep.State.RUNNING, Sweep.State.CAPPED}:
-            raise Conflict(f"Sweep {row.pk} is {row.state}; only a running or capped sweep has caps to raise.")
+            raise Conflict(f"Sweep {row.pk} is {row.state}; only a running, capped or paused sweep goes on.")
         if reason := reached(limits, used_by(row)):
             raise Conflict(f"Sweep {row.pk} would stop at once: {reason} Raise the cap above what was used.")
         set_limits(by, row, limits)

@@ -26,15 +26,16 @@ def metric_rows(
     return found
 
 
-def oracle_rows(report: Report, sample: str, segment: str = OVERALL) -> list[tuple[str, list[ArmCell]]]:
-    """Return every metric with the adjudicated evidence alone, one cell per oracle view."""
+def oracle_rows(report: Report, sample: str, segment: str = OVERALL) -> list[tuple[str, list[tuple[str, ArmCell]]]]:
+    """Return every metric with the adjudicated evidence alone, one titled cell per oracle view."""
     found: dict[str, list[ArmCell]] = {}
     for row in report.results.rows("oracle", sample=sample, segment=segment):
         cell = ArmCell("undefined", "", row["reason"])
         if row["value"] is not None:
             cell = ArmCell(share(row["value"]), f"{row['numerator']} of {row['denominator']}")
         found.setdefault(words(row["metric"]), []).append(cell)
-    return list(found.items())
+    titles = oracle_titles(report)
+    return [(name, list(zip(titles, cells, strict=True))) for name, cells in found.items()]
 
 
 def oracle_titles(report: Report) -> list[str]:

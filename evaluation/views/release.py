@@ -98,7 +98,10 @@ def _show(
         "vetoes": [_veto(veto, texts) for veto in decision.vetoes],
         "openings": list(held_out_openings(sweep.plan.fixture_set)),
         "held_out_columns": HELD_OUT_COLUMNS,
-        "held_out_arms": [held_out_row(one) for one in held_out_arms(asker(request), sweep.plan.fixture_set)],
+        "held_out_arms": [
+            list(zip(HELD_OUT_COLUMNS, held_out_row(one), strict=True))
+            for one in held_out_arms(asker(request), sweep.plan.fixture_set)
+        ],
         "commands": reproduce(sweep),
         "stale": stale_reasons(sweep),
         "head_position": position,

@@ -14,7 +14,7 @@ from annotate.views.study_nav import asker
 from evaluation.domain.decision import Decision
 from evaluation.domain.gates import GateReading, rule_text
 from evaluation.domain.plan import Plan
-from evaluation.domain.release_record import Block, Facts, Grid, Part, ReleaseRecord, Words
+from evaluation.domain.release_record import Block, Facts, Fold, Grid, Numbers, Part, ReleaseRecord, Words
 from evaluation.models import Release, Sweep
 from evaluation.printing.record_pdf import record_pdf
 from evaluation.selectors.held_out_arms import HeldOutArm, held_out_arms
@@ -92,16 +92,18 @@ def record_of(by: By, sweep: Sweep) -> ReleaseRecord:
         stamp.isoformat(),
         (
             Part("Disposition", (_disposition(sweep, signed, decision), _why(decision))),
-            Part("Population", (section("population"), _population(sweep))),
-            Part("Intervention", (section("hypothesis"), _arms(plan), section("phases"))),
-            Part(
-                "Held still", (section("retrieval"), section("reranking"), section("recovery"), section("generation"))
-            ),
-            Part("Acceptance rule", (_rules(plan), section("vetoes"))),
-            Part("Uncertainty rule", (section("statistics"), section("decision"))),
-            Part("Resource rule", (section("budget"), section("resources"))),
             *(_gate(reading, texts) for reading in decision.readings),
-            Part("Hard vetoes", (_vetoes(decision),)),
+            Part("Hard vetoes", (_vetoes(decision),), Fold.NARROW),
+            Part("Population", (section("population"), _population(sweep)), Fold.NARROW),
+            Part("Intervention", (section("hypothesis"), _arms(plan), section("phases")), Fold.NARROW),
+            Part(
+                "Held still",
+                (section("retrieval"), section("reranking"), section("recovery"), section("generation")),
+                Fold.NARROW,
+            ),
+            Part("Acceptance rule", (_rules(plan), section("vetoes")), Fold.NARROW),
+            Part("Uncertainty rule", (section("statistics"), section("decision")), Fold.NARROW),
+            Part("Resource rule", (section("budget"), section("resources")), Fold.NARROW),
             _held_out(by, sweep, signed),
             Part("Digests", (_digests(sweep, signed),)),
             Part("Do it again", (Words(reproduce(sweep), code=True), Words((SAME,)))),
@@ -173,13 +175,18 @@ def _rules(plan: Plan) -> Block:
 
 
 def _gate(reading: GateReading, texts: dict[str, str]) -> Part:
-    rows = [("Reading", said(reading.reading).word), ("Rule", reading.rule_text)]
-    rows += [(label, number(reading.numbers[key])) for key, label in NUMBERS.items() if key in reading.numbers]
-    rows.append(("How it was estimated", str(reading.numbers.get("signature", "counted, not sampled: no interval"))))
-    rows.append(("In words", in_words(reading)))
+    numbers = [(label, number(reading.numbers[key])) for key, label in NUMBERS.items() if key in reading.numbers]
     names = [f"{name}: {texts[name]}" if name in texts else name for name in reading.questions]
-    rows.append(("Questions behind it", "\n".join(names) or "none got worse"))
-    return Part(f"Gate: {words(reading.gate)}", (Facts(tuple(rows)),), detail=True)
+    reasons = (
+        ("In words", in_words(reading)),
+        ("How it was estimated", str(reading.numbers.get("signature", "counted, not sampled: no interval"))),
+        ("Questions behind it", "\n".join(names) or "none got worse"),
+    )
+    blocks: list[Block] = [Facts((("Rule", reading.rule_text),)), Facts(reasons)]
+    if numbers:
+        blocks.insert(1, Numbers(tuple(numbers)))
+    heading = f"{words(reading.gate)}: {said(reading.reading).word}"
+    return Part(heading, tuple(blocks), Fold.ALWAYS, group="Gate by gate")
 
 
 def _vetoes(decision: Decision) -> Grid:
@@ -189,7 +196,7 @@ def _vetoes(decision: Decision) -> Grid:
             "Veto" if one.triggered else "None",
             one.observed,
             one.limit,
-            percent(one.upper_bound) if one.upper_bound else "no bound",
+            percent(one.upper_bound) if one.upper_bound else "not a zero",
             " ".join([veto_in_words(one), *([f"Questions: {', '.join(one.questions)}."] if one.questions else [])]),
         )
         for one in decision.vetoes
@@ -210,7 +217,7 @@ def _held_out(by: By, sweep: Sweep, signed: Release | None) -> Part:
         blocks.append(Grid(HELD_OUT_COLUMNS, tuple(held_out_row(one) for one in arms)))
     if not opened:
         blocks.append(Words(("The held-out questions of this fixture set have not been opened.",)))
-    return Part("Held-out openings and every arm run on them", tuple(blocks))
+    return Part("Held-out openings and every arm run on them", tuple(blocks), Fold.NARROW)
 
 
 HELD_OUT_COLUMNS = ("Arm", "Plan", "Sweep", "Role", "Chunks")
@@ -236,12 +243,19 @@ def _digests(sweep: Sweep, signed: Release | None) -> Facts:
 
 
 def _drawn(record: ReleaseRecord) -> list[dict[str, Any]]:
-    """Return the parts for a template, which cannot ask a block for its type."""
-    return [
-        {
-            "heading": part.heading,
-            "blocks": [(type(one).__name__.lower(), one) for one in part.blocks],
-            "detail": part.detail,
-        }
-        for part in record.parts
-    ]
+    """Return the parts for a template, which cannot ask a block for its type; `link` names the first of a group."""
+    groups: set[str] = set()
+    drawn = []
+    for part in record.parts:
+        link = "" if part.group in groups else part.group or part.heading
+        groups |= {part.group} - {""}
+        blocks = [
+            (
+                type(one).__name__.lower(),
+                one,
+                [list(zip(one.columns, row, strict=True)) for row in one.rows] if isinstance(one, Grid) else [],
+            )
+            for one in part.blocks
+        ]
+        drawn.append({"heading": part.heading, "blocks": blocks, "fold": str(part.fold), "link": link})
+    return drawn

@@ -8,7 +8,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any
 
-from evaluation.views.wording import words
+from evaluation.views.wording import said, words
 
 
 def _percent(value: str) -> str:
@@ -62,8 +62,8 @@ _UNITS: dict[tuple[str, str], Callable[[Any], str]] = {
     ("statistics", "replicates"): lambda value: f"{value:,}",
     ("statistics", "unit"): lambda value: "document cluster",
     ("decision", "maximum_failure_rate"): lambda value: f"{_percent(value)} of runs",
-    ("decision", "crossing"): lambda value: f"is read as “{value}”",
-    ("decision", "insufficient_evidence"): lambda value: f"is read as “{value}”",
+    ("decision", "crossing"): lambda value: f"is read as “{said(value).word.lower()}”",
+    ("decision", "insufficient_evidence"): lambda value: f"is read as “{said(value).word.lower()}”",
     ("vetoes", "unresolved_attribution"): lambda value: f"{_percent(value)} of asserted answers",
     ("resources", "evidence_tokens_increase"): lambda value: f"{_percent(value)} over the baseline",
     ("resources", "index_expansion"): lambda value: f"{value} indexed per source token",

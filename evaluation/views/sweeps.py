@@ -19,20 +19,25 @@ from evaluation.selectors.pages import failed_attempts, release_of, sweep_progre
 from evaluation.selectors.reuse import reused_from
 from evaluation.services.cancel_sweep import cancel_sweep
 from evaluation.services.limit_sweep import limits_of, resume_sweep, used_by
+from evaluation.services.pause_sweep import PAUSED, pause_sweep
 from evaluation.services.write_plan import plan_value
 from evaluation.views.access import page, sweep_for, sweep_frame
 from evaluation.views.operations_reading import latency_row, reused_rows, used_rows
 from evaluation.views.sweep_tabs import sweep_tabs
+from evaluation.views.wording import minutes
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @page
 def sweep(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show progress (htmx asks for the partial every two seconds while it runs); POST `action` = cancel stops it,
-    resume gives it other caps."""
+    """Show progress (htmx asks for the partial every two seconds while it runs); POST `action` = cancel ends it, pause
+    lets it stand, resume lets it go on and gives it other caps."""
     found, actor = sweep_for(request, pk, "results.view")
     if request.method == "POST":
-        return _resume(request, found, actor) if request.POST.get("action") == "resume" else _cancel(request, found)
+        act = {"resume": _resume, "pause": _pause, "cancel": _cancel}.get(request.POST.get("action", ""))
+        if act is None:
+            raise BadInput("action", "it is nothing a sweep can do", "Use the button of the page.")
+        return act(request, found, actor)
     return _show(request, found, actor)
 
 
@@ -51,6 +56,9 @@ def _show(
         "may_cancel": open_state and allows(actor, "sweep.cancel"),
         "may_resume": open_state and allows(actor, "sweep.start"),
         "capped": found.state == Sweep.State.CAPPED,
+        "paused": found.problem.startswith(PAUSED),
+        "may_start": found.state == Sweep.State.CANCELLED and allows(actor, "sweep.start"),
+        "left": minutes(progress.left.total_seconds() / 60) if progress.left else "",
         "used": used_rows(limits, used_by(found), progress.total),
         "reused": reused_rows(reused_from(found), recompute=found.recompute),
         "may_export": allows(actor, "ledger.export"),
@@ -75,10 +83,19 @@ def _resume(request: HttpRequest, found: Sweep, actor: Actor) -> HttpResponse:
     return redirect("sweep", found.pk)
 
 
-def _cancel(request: HttpRequest, found: Sweep) -> HttpResponse:
-    if request.POST.get("action") != "cancel":
-        raise BadInput("action", "it is nothing a sweep can do", "Use the button of the page.")
+def _pause(request: HttpRequest, found: Sweep, actor: Actor) -> HttpResponse:
+    require(actor, "sweep.cancel")
+    pause_sweep(asker(request), found, reason=request.POST.get("reason", "").strip()[:500])
+    return redirect("sweep", found.pk)
+
+
+def _cancel(request: HttpRequest, found: Sweep, actor: Actor) -> HttpResponse:
+    require(actor, "sweep.cancel")
     if not request.POST.get("sure"):
-        raise BadInput("cancel", "the box was not ticked", "Tick it: a cancelled sweep cannot go on.")
+        raise BadInput(
+            "cancel",
+            "the box was not ticked",
+            "Tick it: a cancelled sweep cannot go on. Pause it to let it go on later.",
+        )
     cancel_sweep(asker(request), found, reason=request.POST.get("reason", "").strip()[:500])
     return redirect("sweep", found.pk)

@@ -1,4 +1,5 @@
 // What every page has: theme, keyboard sheet, list keys, and a guard against a second click on the same submit.
+import { bindFolds } from "./folds.js";
 import { bindLists } from "./lists.js";
 import { keep, kept } from "./store.js";
 import { isTyping } from "./typing.js";
@@ -68,4 +69,5 @@ window.addEventListener("afterprint", () => {
   }
 });
 
+bindFolds(document);
 bindLists(document);

@@ -183,6 +183,7 @@ ROWS = [
     api("api-sweeps", "study", GET=READERS),
     api("api-sweep", "sealed", GET=READERS),
     api("api-sweep-cancel", "running", POST=LEAD),
+    api("api-sweep-pause", "running", POST=LEAD),
     api("api-sweep-resume", "running", POST=LEAD),
     api("api-results", "sealed", GET=READERS),
     api("api-release", "sealed", GET=READERS, POST=LEAD),

@@ -51,10 +51,26 @@ def test_lost_question_leads_to_a_draft_and_every_page_is_accessible_and_looks_r
             page.emulate_media(color_scheme=scheme)
             check_accessibility(page)
         page.set_viewport_size({"width": 390, "height": 900})
+        page.reload()
+        check_accessibility(page)
         wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert wide <= 0, f"{name} scrolls sideways by {wide} px on a phone"
         page.set_viewport_size({"width": 1440, "height": 900})
         shoot(page, f"release-pages-{name}")
+
+    page.set_viewport_size({"width": 390, "height": 900})
+    page.goto(pages["release-record"])
+    population = page.locator("details", has=page.get_by_role("heading", name="Population"))
+    expect(population).not_to_have_attribute("open", "")
+    page.get_by_role("link", name="Population").click()
+    expect(population).to_have_attribute("open", "")
+    page.goto(f"/sweeps/{first.pk}/measures/")
+    check_accessibility(page)
+    row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name="Single unit support")).first
+    expect(row.get_by_role("cell")).to_have_count(3)
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto(pages["release-record"])
+    expect(population).to_have_attribute("open", "")
 
     page.goto(pages["next-experiment"])
     for phase in ("1/4", "1/2", "3/4", "1/1"):

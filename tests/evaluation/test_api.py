@@ -236,6 +236,17 @@ def test_cancelled_sweep_keeps_its_reason_and_a_sealed_one_is_not_cancelled() ->
     assert post(client, reverse("api-sweep-cancel", args=[sealed.pk]), {"reason": ""}).status_code == 409
 
 
+def test_paused_sweep_says_why_and_goes_on() -> None:
+    sweep = make_sweep()
+    client = lead_of(sweep.plan)
+    url = reverse("api-sweep-pause", args=[sweep.pk])
+    assert post(client, url, {}).status_code == 422
+    answer = post(client, url, {"reason": "Night shift."})
+    assert answer.json()["state"] == "capped"
+    assert answer.json()["problem"].endswith(": Night shift.")
+    assert post(client, reverse("api-sweep-resume", args=[sweep.pk]), {}).json()["state"] == "running"
+
+
 def test_observer_reads_and_does_not_write() -> None:
     sweep = make_sealed_sweep()
     observer = client_of(make_member(sweep.plan.study, Role.OBSERVER))

@@ -164,6 +164,22 @@ class TestPlanPages(TestCase):
         assert (sweep.state, sweep.max_cells, sweep.price_input) == (Sweep.State.SEALED, None, "")
         assert self.client.post(address, {"action": "resume"}).status_code == 409
 
+    def test_running_sweep_is_paused_with_its_reason_and_goes_on_from_its_page(self) -> None:
+        sweep = make_sweep(make_plan(self.fixture_set))
+        address = reverse("sweep", args=[sweep.pk])
+        assert 'value="pause"' in self.client.get(address).content.decode()
+        assert self.client.post(address, {"action": "pause", "reason": "Night <shift>."}).status_code == 302
+        page = self.client.get(address).content.decode()
+        for text in ("◔ paused", "Night &lt;shift&gt;.", "Let it go on …", "Cancel for good"):
+            assert text in page, text
+        assert "hx-get" not in page
+        assert self.client.post(address, {"action": "resume"}).status_code == 302
+        assert "… running" in self.client.get(address).content.decode()
+        assert self.client.post(address, {"action": "cancel", "sure": "1"}).status_code == 302
+        page = self.client.get(address).content.decode()
+        assert "Start another sweep …" in page
+        assert self.client.post(address, {"action": "pause"}).status_code == 409
+
     def test_unknown_action_and_missing_key_are_refused(self) -> None:
         address = reverse("plan", args=[make_plan(self.fixture_set).pk])
         assert self.client.post(address, {"action": "delete"}).status_code == 422

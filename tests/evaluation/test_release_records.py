@@ -12,7 +12,7 @@ from django.urls import reverse
 from annotate.domain.vocabulary import Partition, Role
 from annotate.permissions import OPERATOR
 from evaluation.domain.decision import Disposition
-from evaluation.domain.release_record import Facts, Grid, Part, ReleaseRecord, Words
+from evaluation.domain.release_record import Facts, Fold, Grid, Numbers, Part, ReleaseRecord, Words
 from evaluation.models import Sweep
 from evaluation.printing.record_pdf import NOTE, printable, record_pdf
 from evaluation.services.decide_release import decide_release
@@ -39,7 +39,7 @@ def text_of(record: ReleaseRecord) -> str:
         parts.append(part.heading)
         for block in part.blocks:
             match block:
-                case Facts():
+                case Facts() | Numbers():
                     parts += [" ".join(row) for row in block.rows]
                 case Grid():
                     parts += [" ".join(block.columns), *(" ".join(row) for row in block.rows)]
@@ -71,7 +71,7 @@ class TestRecord(TestCase):
             "Complete support may fall by at most 0.1",
             "Permission leaks allowed 0",
             "Resampled unit document cluster",
-            "Too little evidence is read as “collect-more”",
+            "Too little evidence is read as “collect more evidence”",
             "Evidence ceilings 130 tokens",
             "Index expansion allowed 1.5",
             "Override, because We know better.",
@@ -109,9 +109,19 @@ class TestRecord(TestCase):
         for name in ("release-record", "release-pdf"):
             assert self.client.get(reverse(name, args=[self.sweep.pk])).status_code == 403
 
+    def test_screen_folds_what_is_long_and_leads_to_every_group_once(self) -> None:
+        parts = record_of(self.lead, self.sweep).parts
+        assert [one.heading for one in parts if one.fold is Fold.NEVER] == ["Disposition", "Digests", "Do it again"]
+        assert {one.group for one in parts if one.fold is Fold.ALWAYS} == {"Gate by gate"}
+        self.client.force_login(self.lead)
+        shown = self.client.get(reverse("release-record", args=[self.sweep.pk])).content.decode()
+        assert shown.count(">Gate by gate</a>") == 1
+        folded = sum(one.fold is Fold.NARROW for one in parts)
+        assert shown.count('data-fold="narrow" open') == folded
+
     def test_queries_of_the_record_do_not_grow_with_the_questions_behind_it(self) -> None:
         record_of(self.lead, self.sweep)
-        with self.assertNumQueries(8):
+        with self.assertNumQueries(9):
             record_of(self.lead, self.sweep)
 
 
@@ -124,6 +134,13 @@ def test_record_of_a_sweep_that_is_not_sealed_is_refused() -> None:
 def test_equal_records_give_equal_bytes_and_another_record_others() -> None:
     assert record_pdf(a_record(MIXED)) == record_pdf(a_record(MIXED))
     assert record_pdf(a_record(MIXED)) != record_pdf(a_record(MIXED + "."))
+
+
+def test_named_numbers_of_any_count_stand_side_by_side() -> None:
+    for count in (1, 8, 9, 20):
+        numbers = Numbers(tuple((f"name {number}", f"−0.{number:06d}") for number in range(count)))
+        made = record_pdf(ReleaseRecord("t", "", "2026-11-30T03:00:00+00:00", (Part("Gate", (numbers,)),)))
+        assert made.startswith(b"%PDF-")
 
 
 def test_record_longer_than_a_page_counts_its_pages() -> None:

@@ -154,7 +154,7 @@ def test_command_stops_at_its_cap_with_3_and_goes_on(plan_file: str) -> None:
     assert refused.value.returncode == 1
     run("sweep", plan_file, "--resume", "--max-cells", "none", "--wait")
     assert Sweep.objects.get().state == Sweep.State.SEALED
-    with pytest.raises(CommandError, match="no capped sweep") as nothing:
+    with pytest.raises(CommandError, match="no capped or paused sweep") as nothing:
         run("sweep", plan_file, "--resume")
     assert nothing.value.returncode == 2
 

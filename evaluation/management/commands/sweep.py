@@ -86,7 +86,7 @@ to mend; 3 when a cap stopped it; 130 or 143 when it was stopped.
             "--estimate", action="store_true", help="say how much it will be, from a few cells run now; start nothing"
         )
         parser.add_argument(
-            "--resume", action="store_true", help="let a capped sweep of this plan go on with these caps"
+            "--resume", action="store_true", help="let a capped or paused sweep of this plan go on with these caps"
         )
         for name, what in NAMES.items():
             kind = "cap on" if name.startswith("max_") else "for estimates and --max-cost:"
@@ -173,7 +173,8 @@ to mend; 3 when a cap stopped it; 130 or 143 when it was stopped.
         drain_with_progress(sweep, f"sweep:{socket.gethostname()}:{os.getpid()}", console)
         if sweep.state == Sweep.State.CAPPED:
             raise CommandError(
-                f"Sweep {sweep.pk} is capped. {sweep.problem} Go on with --resume and a higher cap.", returncode=CAPPED
+                f"Sweep {sweep.pk} stands still. {sweep.problem} Go on with --resume, past a cap with a higher one.",
+                returncode=CAPPED,
             )
         if sweep.state != Sweep.State.SEALED:
             raise CommandError(f"Sweep {sweep.pk} was {sweep.state}: {sweep.problem}", returncode=FAILED)
@@ -213,7 +214,7 @@ def _resumed(fixture_set: FixtureSet, toml: str, options: dict[str, Any]) -> tup
         .first()
     )
     if sweep is None:
-        raise CommandError("There is no capped sweep of this plan to go on with.", returncode=USAGE)
+        raise CommandError("There is no capped or paused sweep of this plan to go on with.", returncode=USAGE)
     return sweep.plan, resume_sweep(OPERATOR, sweep, read_limits(options, limits_of(sweep)))
 
 
