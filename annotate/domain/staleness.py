@@ -35,22 +35,30 @@ def stale_reason(key: int, versions: Iterable[VersionDates], as_of: date) -> str
     They are where the version is not in force that day, or where one that supersedes it (directly or by way of others)
     has begun by then and is in force. Raises KeyError for an unknown version.
     """
-    by_key = {version.key: version for version in versions}
-    version = by_key[key]
+    versions = tuple(versions)
+    version = {other.key: other for other in versions}[key]
     if not version.in_force(as_of):
         return f"“{version.title}” is not in force on {as_of.isoformat()}"
-    for other in sorted(by_key.values(), key=lambda other: (other.begins(), other.key)):
-        if other.begins() <= as_of and other.in_force(as_of) and _replaces(other, key, by_key):
-            return f"“{version.title}” is superseded by “{other.title}” on {as_of.isoformat()}"
-    return ""
+    other = next(iter(replacements(key, versions, as_of)), None)
+    return f"“{version.title}” is superseded by “{other.title}” on {as_of.isoformat()}" if other else ""
 
 
-def _replaces(version: VersionDates, key: int, by_key: dict[int, VersionDates]) -> bool:
-    seen: set[int] = set()
-    older = version.supersedes
-    while older is not None and older not in seen:
-        if older == key:
-            return True
-        seen.add(older)
-        older = by_key[older].supersedes if older in by_key else None
-    return False
+def replacements(key: int, versions: Iterable[VersionDates], as_of: date) -> tuple[VersionDates, ...]:
+    """Return the successors of the version `key` that have begun by `as_of` and are in force then, in that order."""
+    return tuple(other for other in successors(key, versions) if other.begins() <= as_of and other.in_force(as_of))
+
+
+def successors(key: int, versions: Iterable[VersionDates]) -> tuple[VersionDates, ...]:
+    """Return the versions that supersede `key`, directly or by way of others, in the order they begin."""
+    newer: dict[int, list[VersionDates]] = {}
+    for version in versions:
+        if version.supersedes is not None:
+            newer.setdefault(version.supersedes, []).append(version)
+    found: dict[int, VersionDates] = {}
+    waiting = [key]
+    while waiting:
+        for version in newer.get(waiting.pop(), ()):
+            if version.key != key and version.key not in found:
+                found[version.key] = version
+                waiting.append(version.key)
+    return tuple(sorted(found.values(), key=lambda version: (version.begins(), version.key)))

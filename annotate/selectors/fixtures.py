@@ -42,6 +42,7 @@ from annotate.permissions import Actor, By, NotAllowed, actor_for, allows, requi
 from annotate.selectors.adjudication import settled_content
 from annotate.selectors.discussion import reopened
 from annotate.selectors.sources import hidden_from, versions_visible_to
+from annotate.selectors.succession import version_dates
 from ledger.domain.canonical import digest, parse_canonical
 
 
@@ -336,15 +337,3 @@ def _readable(version: SourceVersion, span: MarkedSpan, labels: Sequence[str]) -
     ranges = [LabelledRange(start, end, frozenset(held)) for start, end, held in version.access_ranges]
     hidden = hidden_ranges(version.access_labels, ranges, labels, version.byte_length)
     return not touches_hidden(ByteSpan(span.start, span.end), hidden)
-
-
-def version_dates(version: SourceVersion) -> VersionDates:
-    """Return when a version holds; needs `source` loaded."""
-    return VersionDates(
-        version.pk,
-        f"{version.source.title} {version.version_label}",
-        version.observation_date,
-        version.effective_from,
-        version.effective_to,
-        version.supersedes_id,
-    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -26,6 +27,7 @@ from annotate.selectors.passes import content_of, open_assignments_of, pass_cont
 from annotate.selectors.progress import progress_of
 from annotate.selectors.source_text import layout_of
 from annotate.selectors.sources import hidden_from, versions_visible_to
+from annotate.selectors.succession import moved, moves_of, standings
 from annotate.services.save_pass import save_pass
 from annotate.services.submit_pass import submit_pass
 from annotate.views import workspace_form as form
@@ -69,7 +71,7 @@ def _write(
     try:
         expected = form.revision(request.POST)
         extra["content"] = edited = form.content(request.POST, current)
-        done = _act(request.POST, action, edited, actor, version, extra)
+        done = _act(request.POST, action, edited, actor, version, versions, assignment.question.as_of, extra)
         save_pass(person, assignment, expected, done)
         if action == "submit":
             submit_pass(person, assignment, content_of(assignment)[0], request.POST.get("idempotency_key", ""))
@@ -104,6 +106,8 @@ def _act(
     edited: PassContent,
     actor: Actor,
     version: SourceVersion | None,
+    versions: list[SourceVersion],
+    as_of: date,
     extra: dict[str, Any],
 ) -> PassContent:
     """Return the content after the pressed button; a span is found or checked in the bytes the person may read."""
@@ -120,11 +124,12 @@ def _act(
         return form.with_span(edited, new, span.start, span.end)
     if verb == "remove-span":
         return form.without_span(edited, argument)
-    if verb == "add-set":
-        return replace(edited, sets=(*edited.sets, ()))
-    if verb == "remove-set":
-        gone = form.whole_number(argument, "action")
-        return replace(edited, sets=tuple(s for i, s in enumerate(edited.sets) if i != gone))
+    if verb == "move-span":
+        return moved(edited, moves_of(edited, versions, actor, as_of), [argument])
+    if verb in {"add-set", "remove-set"}:
+        gone = len(edited.sets) if verb == "add-set" else form.whole_number(argument, "action")
+        more = ((),) if verb == "add-set" else ()
+        return replace(edited, sets=(*(s for i, s in enumerate(edited.sets) if i != gone), *more))
     if verb in {"save", "submit"}:
         # A set nobody filled is no alternative; it only was an open card.
         return replace(edited, sets=tuple(s for s in edited.sets if s)) if verb == "submit" else edited
@@ -172,6 +177,7 @@ def _page(
     extra.pop("revision", None)
     spans = state.quoted(content, versions, actor)
     tabs = _tabs(versions, version, content)
+    standing = standings(versions, {*tabs, *(row.version for row in spans if row.version)}, assignment.question.as_of)
     rows = Paginator(spans, state.ROWS).get_page(request.GET.get("rows"))
     letters = [set_name(index).removeprefix("set ") for index in range(len(content.sets))]
     guideline, newest = guideline_of(assignment, work)
@@ -183,8 +189,13 @@ def _page(
         "revision": work.revision if work else 0,
         "saved_at": work.updated_at if work and work.revision else None,
         "submitted": assignment.state == Assignment.State.SUBMITTED,
+        "closed": state.closed(assignment),
         "idempotency_key": secrets.token_urlsafe(24),
-        "tabs": [{"pk": v.pk, "title": v.source.title, "version_label": v.version_label} for v in tabs],
+        "tabs": [
+            {"pk": v.pk, "title": v.source.title, "version_label": v.version_label, "stale": standing[v.pk].note}
+            for v in tabs
+        ],
+        "standing": standing[version.pk] if version else None,
         "more_sources": len(versions) > len(tabs),
         "version": version,
         "labels": offered_labels(guideline),
@@ -193,8 +204,8 @@ def _page(
         "set_cards": [{"index": i, "letter": letter} for i, letter in enumerate(letters)],
         "set_choices": [{"index": i, "letter": letter} for i, letter in enumerate(letters)] or [_first_set()],
         "rows": rows,
-        "spans": state.form_rows(content, list(rows.object_list)),
-        "state": state.page_state(person, assignment, work, content, spans, tabs, version),
+        "spans": state.form_rows(content, list(rows.object_list), standing),
+        "state": state.page_state(person, assignment, work, content, spans, tabs, version, standing),
         "guideline": guideline,
         "newest_guideline": newest,
         "progress": mine,

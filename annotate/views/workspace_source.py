@@ -17,9 +17,10 @@ from annotate.domain.find import around, find, phrase_pattern
 from annotate.domain.spans import ByteSpan
 from annotate.models import Assignment, SourceVersion
 from annotate.permissions import Actor, actor_for, require
-from annotate.selectors.passes import assignments_of, marks_between
+from annotate.selectors.passes import assignments_of, content_of, marks_between
 from annotate.selectors.source_text import layout_of
 from annotate.selectors.sources import hidden_from, versions_visible_to
+from annotate.selectors.succession import moves_of, standings
 from annotate.views.source_blocks import draw_blocks, highlights_of, mark_styles
 from annotate.views.study_nav import asker
 
@@ -125,11 +126,13 @@ def find_sources(request: HttpRequest, pk: int) -> HttpResponse:
             phrase_pattern(phrase)
         except BadInput as refusal:
             return _private(JsonResponse({"problems": [refusal.as_dict()]}, status=422))
-    for version in versions.order_by("source__title", "observation_date", "pk"):
+    every = list(versions.order_by("source__title", "observation_date", "pk"))
+    standing = standings(every, every, assignment.question.as_of)
+    for version in every:
         if len(found) >= MOST_SOURCES or read > SEARCH_BYTES:
             break
         named = f"{version.source.title} {version.source.document_id} {version.version_label}".casefold()
-        hit = {"pk": version.pk, **_about(assignment, version)}
+        hit = {"pk": version.pk, "stale": standing[version.pk].note, **_about(assignment, version)}
         if not phrase or all(word in named for word in phrase.casefold().split()):
             found.append(hit)
             continue
@@ -141,6 +144,27 @@ def find_sources(request: HttpRequest, pk: int) -> HttpResponse:
             before, text, after = around(content, places[0], hidden)
             found.append({**hit, "count": len(places), "at": places[0].start, "snippet": [before, text, after]})
     return _private(JsonResponse({"sources": found, "stopped": read > SEARCH_BYTES or len(found) >= MOST_SOURCES}))
+
+
+@require_GET
+@login_required
+def moves(request: HttpRequest, pk: int) -> HttpResponse:
+    """Return the marks on superseded text, with where each could go in the version that supersedes it, or why not."""
+    assignment, actor = own_task(request, pk)
+    versions = list(versions_visible_to(asker(request)).filter(source__study=assignment.question.study_id))
+    found = [
+        {
+            "name": move.span.name,
+            "old": f"{move.old.source.title} {move.old.version_label}",
+            "new": f"{move.new.source.title} {move.new.version_label}",
+            "version": move.new.sha256,
+            "start": move.place.start if move.place else None,
+            "end": move.place.end if move.place else None,
+            "problem": move.problem,
+        }
+        for move in moves_of(content_of(assignment)[1], versions, actor, assignment.question.as_of)
+    ]
+    return _private(JsonResponse({"moves": found}))
 
 
 def _about(assignment: Assignment, version: SourceVersion) -> dict[str, str]:

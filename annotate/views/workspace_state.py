@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from annotate.domain.spans import ByteSpan
 from annotate.models import Assignment, Pass, Person, SourceVersion
 from annotate.permissions import Actor
 from annotate.selectors.sources import hidden_from
+from annotate.selectors.succession import Standing
 from annotate.views.source_runs import set_css
 
 #: Characters of a quote that a list shows; the whole of it is in the source.
@@ -56,6 +57,11 @@ def quoted(content: PassContent, versions: Sequence[SourceVersion], actor: Actor
     return found
 
 
+def closed(assignment: Assignment) -> bool:
+    """Whether the task takes no work now: it is submitted or paused."""
+    return assignment.state == Assignment.State.SUBMITTED or assignment.paused
+
+
 def page_state(
     person: Person,
     assignment: Assignment,
@@ -64,6 +70,7 @@ def page_state(
     spans: Sequence[Quoted],
     tabs: Sequence[SourceVersion],
     version: SourceVersion | None,
+    standing: Mapping[int, Standing],
 ) -> dict[str, Any]:
     """Return what the scripts start from, as JSON will hold it. Spans are [version's digest at, start, end, …] rows."""
     digests = list(dict.fromkeys([*(tab.sha256 for tab in tabs), *(row.span.version for row in spans)]))
@@ -76,9 +83,9 @@ def page_state(
         "person": person.pk,
         "revision": work.revision if work else 0,
         "saveKey": work.save_key if work else "",
-        "closed": assignment.state == Assignment.State.SUBMITTED or assignment.paused,
+        "closed": closed(assignment),
         "version": version.sha256 if version else None,
-        "versions": [_version(digest, titles.get(digest)) for digest in digests],
+        "versions": [_version(digest, titles.get(digest), standing) for digest in digests],
         "spans": [
             [
                 at[row.span.version],
@@ -105,25 +112,27 @@ def page_state(
             "layout": reverse("workspace-layout", args=[pk]),
             "find": reverse("workspace-find", args=[pk]),
             "sources": reverse("workspace-sources", args=[pk]),
+            "moves": reverse("workspace-moves", args=[pk]),
             "page": reverse("workspace", args=[pk]),
             "signIn": reverse("sign-in"),
         },
     }
 
 
-def _version(digest: str, version: SourceVersion | None) -> dict[str, Any]:
+def _version(digest: str, version: SourceVersion | None, standing: Mapping[int, Standing]) -> dict[str, Any]:
     if version is None:
-        return {"sha": digest, "pk": None, "title": "a source you may no longer read", "label": ""}
+        return {"sha": digest, "pk": None, "title": "a source you may no longer read", "label": "", "stale": ""}
     return {
         "sha": digest,
         "pk": version.pk,
         "title": version.source.title,
         "label": version.version_label,
         "bytes": version.byte_length,
+        "stale": standing[version.pk].note,
     }
 
 
-def form_rows(content: PassContent, spans: Sequence[Quoted]) -> list[dict[str, Any]]:
+def form_rows(content: PassContent, spans: Sequence[Quoted], standing: Mapping[int, Standing]) -> list[dict[str, Any]]:
     """Return the rows of the plain form."""
     letters = [set_name(index).removeprefix("set ") for index in range(len(content.sets))]
     rows = []
@@ -141,6 +150,7 @@ def form_rows(content: PassContent, spans: Sequence[Quoted]) -> list[dict[str, A
                 "letters": " ".join(letters[i] for i in inside),
                 "css": set_css(inside[0]) if inside else "",
                 "forbidden": span.name in content.forbidden,
+                "standing": standing[item.version.pk] if item.version else None,
                 "boxes": [{"index": i, "letter": letter, "on": i in inside} for i, letter in enumerate(letters)],
             }
         )

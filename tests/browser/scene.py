@@ -81,14 +81,14 @@ class Scene:
         self.adjudicator = make_member(self.study, Role.ADJUDICATOR)
         self.observer = make_member(self.study, Role.OBSERVER)
         self.newcomer = make_member(self.study)
-        old = make_source_version(
+        self.old = make_source_version(
             self.study,
             "A tool is lent for ten days.\n",
             source=make_source(self.study, "house-rules", title="House rules of the tool library"),
             version_label="2025",
         )
         self.house = make_source_version(
-            self.study, HOUSE, source=old.source, version_label="2026", supersedes=old, locale="en"
+            self.study, HOUSE, source=self.old.source, version_label="2026", supersedes=self.old, locale="en"
         )
         self.arabic = make_source_version(
             self.study, ARABIC, source=make_source(self.study, "house-rules-ar", title="قواعد"), locale="ar"
@@ -178,6 +178,10 @@ class Scene:
         desk = self._asked("paused", "Which tools may not leave the house?")
         save_pass(self.one, desk.first, 0, self.content())
         pause_tasks(self.lead, self.study, [desk.first], "The rules change on Monday; wait for the new version.")
+        desk = self._asked("outdated", "For how many days is a tool lent?")
+        was = self.old.sha256
+        first, days = MarkedSpan(was, 0, 28, "rule", SpanLabel.RULE), MarkedSpan(was, 0, 6, "who", SpanLabel.SCOPE)
+        save_pass(self.one, desk.first, 0, replace(self.content(), spans=(first, days), sets=(("rule", "who"),)))
         desk = self._asked("returned", "Is a photograph of the card enough?")
         desk.submit(desk.first, self.content())
         return_pass(self.lead, desk.first, "The second sentence limits the first one; please look again.")

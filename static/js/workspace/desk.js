@@ -6,6 +6,7 @@ import { Form } from "./form.js";
 import { History } from "./history.js";
 import { Keys } from "./keys.js";
 import { Marks } from "./marks.js";
+import { Moves } from "./moves.js";
 import { clear, notice } from "./notices.js";
 import { Panel } from "./panel.js";
 import { Reading } from "./reading.js";
@@ -44,6 +45,7 @@ export class Desk {
     this.history = new History({ ...this.state, valid: adopted });
     this.panel = new Panel(this);
     this.form = new Form(this);
+    this.moves = new Moves(this);
     this.reading = new Reading(this);
     this.keys = new Keys(this);
     this.show();
@@ -74,6 +76,7 @@ export class Desk {
     if (this.chosen && !this.content.spans.has(this.chosen)) this.chosen = null;
     if (this.source) this.marks.draw(this.source, this.version, this.content, this.chosen);
     this.panel.render();
+    this.moves.tell();
     const span = this.chosen ? this.content.spans.get(this.chosen) : null;
     this.reading.mouse.showHandles(span?.version === this.version ? span : null);
     for (const [name, list] of [["undo", this.history.undoable], ["redo", this.history.redoable]]) {

@@ -44,6 +44,9 @@ export class Form {
   /** Whether anything can be written: not while something has to be decided first. */
   hold(held) {
     for (const part of this.form.querySelectorAll("fieldset")) part.disabled = held;
+    // With nothing in it to go to, the pane itself takes the focus, or no key would scroll it.
+    if (held) this.form.tabIndex = 0;
+    else this.form.removeAttribute("tabindex");
   }
 
   /** Texts that stand in the fields and not in `contract`: written while no change was taken. */

@@ -136,12 +136,16 @@ export class Panel {
     // Isolated, or a title written from right to left turns the byte range around.
     const elsewhere = span.version === this.desk.version ? "" : `\u2068${versions.get(span.version)?.title ?? "another source"}\u2069 `;
     row.querySelector(".range").textContent = `${elsewhere}${span.start}–${span.end}`;
+    const stale = versions.get(span.version)?.stale ?? "";
+    const tag = row.querySelector(".stale");
+    tag.hidden = !stale;
+    write(tag, stale && `◔ ${stale}`);
     const quote = this.desk.quoteOf(span);
     row.querySelector(".quote").textContent = quote;
     const open = row.querySelector(".span-open");
     open.setAttribute("aria-expanded", String(isChosen));
     const where = span.forbidden ? "must not be used" : letters ? `in set ${letters}` : "in no set";
-    open.setAttribute("aria-label", `${span.name}, ${span.label}, bytes ${elsewhere}${span.start} to ${span.end}, ${where}: ${quote}`);
+    open.setAttribute("aria-label", `${span.name}, ${span.label}, bytes ${elsewhere}${span.start} to ${span.end}, ${where}${stale && `, ${stale}`}: ${quote}`);
     const controls = row.querySelector(".controls");
     controls.hidden = !isChosen || closed;
     if (controls.hidden) return;

@@ -60,7 +60,7 @@ export class Reading {
   }
 
   neighbour(by) {
-    const tabs = [...document.querySelectorAll("[data-version-tab]")];
+    const tabs = [...document.querySelectorAll(".tabs [data-version-tab]")];
     const at = tabs.findIndex((tab) => tab.hasAttribute("aria-current"));
     const next = tabs[(at + by + tabs.length) % tabs.length];
     if (next && tabs.length > 1) this.open(next.getAttribute("href"));
@@ -75,6 +75,8 @@ export class Reading {
   #begin() {
     this.source = document.querySelector("[data-source]");
     if (!this.source) return;
+    // On a narrow screen the row of tabs scrolls.
+    document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
     const { urls, state, marks } = this.desk;
     this.sentences = new Sentences(urls.layout, this.source.dataset.versionPk);
     this.blocks = new Blocks(this.source, urls.blocks, state.task, (blocks) => {
@@ -103,6 +105,7 @@ export class Reading {
     else if (control.dataset.do === "redo") this.desk.undo(false);
     else if (control.dataset.do === "mark") this.#mark();
     else if (control.dataset.do === "sources") this.search.show();
+    else if (control.dataset.do === "moves") this.desk.moves.show();
     else if (control.dataset.do === "find-next") this.find.go(1);
     else if (control.dataset.do === "find-previous") this.find.go(-1);
   }

@@ -46,7 +46,7 @@ export class SourceSearch {
     const link = document.createElement("a");
     link.href = source.url;
     const title = document.createElement("span");
-    title.textContent = `${source.title} ${source.label}`;
+    title.textContent = `${source.title} ${source.label}${source.stale && ` (${source.stale})`}`;
     const tag = document.createElement("span");
     tag.className = "tag";
     tag.textContent = source.count ? `${source.count}${source.count === 100 ? "+" : ""}×` : source.document;

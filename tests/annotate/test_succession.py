@@ -1,0 +1,150 @@
+"""Marks on superseded text: shown as stale, and moved by an exact match that stands once, where somebody says so."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotate.domain.content import MarkedSpan
+from annotate.models import SourceVersion
+from annotate.permissions import actor_for
+from annotate.selectors.passes import content_of
+from annotate.selectors.sources import versions_visible_to
+from annotate.selectors.succession import Move, moves_of, standings
+from annotate.services.save_pass import save_pass
+from tests.annotate.passes import Desk, make_desk
+from tests.factories import make_source_version
+
+pytestmark = pytest.mark.django_db
+
+OLD = "Records are kept for 30 days. Fees rise. Fees fall. Nobody pays twice. Gone."
+NEW = "From 2027: Records are kept for 30 days. Nobody pays twice, nobody. Fees rise.\r\nNobody pays twice. "
+
+
+def desk_and_new(text: str = NEW, **more: Any) -> tuple[Desk, SourceVersion]:
+    desk = make_desk(OLD, as_of=date(2027, 6, 1))
+    new = make_source_version(
+        desk.study,
+        text,
+        **{
+            "source": desk.version.source,
+            "version_label": "second",
+            "supersedes": desk.version,
+            "effective_from": date(2027, 1, 1),
+        }
+        | more,
+    )
+    return desk, new
+
+
+def marked(desk: Desk, *quotes: str) -> tuple[MarkedSpan, ...]:
+    return tuple(
+        desk.span(f"s{number}", OLD.index(quote), OLD.index(quote) + len(quote)) for number, quote in enumerate(quotes)
+    )
+
+
+def asked(desk: Desk) -> list[Move]:
+    versions = list(versions_visible_to(desk.one).filter(source__study=desk.study))
+    actor = actor_for(desk.one, desk.study)
+    return moves_of(content_of(desk.first)[1], versions, actor, desk.question.as_of)
+
+
+def test_a_mark_may_go_only_where_its_exact_text_stands_once_in_both_versions() -> None:
+    desk, new = desk_and_new()
+    spans = marked(desk, "Records are kept for 30 days.", "Fees", "Nobody pays twice", "Gone.", "Fees rise. ")
+    save_pass(desk.one, desk.first, 0, desk.content(spans=spans, sets=(("s0",),)))
+    found = {move.span.name: move for move in asked(desk)}
+    place = found["s0"].place
+    assert place is not None
+    assert (found["s0"].new, NEW[place.start : place.end]) == (new, "Records are kept for 30 days.")
+    assert "occurs 2 times" in found["s1"].problem
+    assert found["s1"].problem.startswith(f"in {desk.version.version_label},")
+    assert found["s2"].problem.startswith("in second, it occurs 2 times")
+    assert found["s3"].problem == "in second, it does not occur in the text"
+    # A blank is not a line end: likeness is no match.
+    assert found["s4"].place is None
+
+
+def test_a_place_that_another_mark_has_takes_no_second_one() -> None:
+    desk, new = desk_and_new()
+    (span,) = marked(desk, "Records are kept for 30 days.")
+    at = NEW.index("Records")
+    there = MarkedSpan(new.sha256, at, at + span.end - span.start, "there", span.label)
+    save_pass(desk.one, desk.first, 0, desk.content(spans=(span, there), sets=(("s0",),)))
+    assert [(move.span.name, move.problem) for move in asked(desk)] == [("s0", "another mark stands there already")]
+
+
+@pytest.mark.parametrize(
+    ("more", "note"),
+    [
+        ({}, "superseded by second"),
+        ({"effective_from": date(2027, 6, 2)}, ""),
+        ({"effective_to": date(2027, 6, 1)}, ""),
+        ({"access_labels": ["board"]}, ""),
+    ],
+)
+def test_a_version_is_superseded_by_what_is_in_force_that_day_and_the_reader_may_read(
+    more: dict[str, Any], note: str
+) -> None:
+    desk, new = desk_and_new(**more)
+    versions = list(versions_visible_to(desk.one))
+    standing = standings(versions, [desk.version], desk.question.as_of)[desk.version.pk]
+    assert standing.note == note
+    assert standing.by == (new if note else None)
+    assert standing.later == (new if more == {"effective_from": date(2027, 6, 2)} else None)
+    save_pass(desk.one, desk.first, 0, desk.content(spans=marked(desk, "Gone."), sets=(("s0",),)))
+    assert bool(asked(desk)) is bool(note)
+
+
+def test_a_version_out_of_force_that_nothing_follows_says_so() -> None:
+    desk = make_desk(OLD, as_of=date(2027, 6, 1))
+    old = make_source_version(desk.study, "x", effective_to=date(2027, 6, 1))
+    standing = standings([old], [old], desk.question.as_of)[old.pk]
+    assert (standing.note, standing.by, standing.later) == ("not in force", None, None)
+
+
+def test_what_is_hidden_in_the_new_version_is_no_place() -> None:
+    start = NEW.index("Records")
+    desk, _ = desk_and_new(access_ranges=[[start, start + 3, ["board"]]])
+    save_pass(
+        desk.one, desk.first, 0, desk.content(spans=marked(desk, "Records are kept for 30 days."), sets=(("s0",),))
+    )
+    (move,) = asked(desk)
+    assert (move.place, move.problem) == (None, "in second, it does not occur in the text")
+
+
+def test_the_plain_form_shows_stale_marks_and_moves_one_that_fits(client: Client) -> None:
+    desk, new = desk_and_new()
+    spans = marked(desk, "Records are kept for 30 days.", "Gone.")
+    save_pass(desk.one, desk.first, 0, desk.content(spans=spans, sets=(("s0", "s1"),)))
+    client.force_login(desk.one)
+    address = reverse("workspace", args=[desk.first.pk])
+    page = client.get(address).content.decode()
+    assert "◔ superseded by second" in page
+    assert "Move to second" in page
+    form = {"revision": "1", "answerable": "yes", "set_count": "1", "set:0": ["s0", "s1"]}
+    refused = client.post(address, form | {"action": "move-span:s1"})
+    assert refused.status_code == 422
+    assert "it cannot be moved: in second, it does not occur" in refused.content.decode()
+    assert client.post(address, form | {"action": "move-span:nothing"}).status_code == 422
+    assert client.post(address, form | {"action": "move-span:s0"}).status_code == 302
+    content = content_of(desk.first)[1]
+    versions = {span.name: span.version for span in content.spans}
+    assert versions == {"s0": new.sha256, "s1": desk.version.sha256}
+    assert content.sets == (("s0", "s1"),)
+
+
+def test_only_the_annotator_is_told_where_marks_could_go(client: Client) -> None:
+    desk, _ = desk_and_new()
+    address = reverse("workspace-moves", args=[desk.first.pk])
+    for person in (desk.two, desk.adjudicator, desk.lead):
+        client.force_login(person)
+        assert client.get(address).status_code in (403, 404)
+    client.force_login(desk.one)
+    answer = client.get(address)
+    assert answer.json() == {"moves": []}
+    assert answer["Cache-Control"] == "no-store"
