@@ -12,6 +12,7 @@ from annotate.views import (
     freeze,
     guidelines,
     home,
+    item_source,
     own_decisions,
     people,
     questions,
@@ -47,4 +48,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("studies/<slug:slug>/fixtures/<int:pk>/manifest/", fixtures.manifest, name="fixture-set-manifest"),
     path("studies/<slug:slug>/fixtures/<int:pk>/archive/", fixtures.fixture_set_archive, name="fixture-set-archive"),
     path("adjudication/<int:pk>/", adjudication.adjudicate, name="adjudicate"),
+    path("adjudication/<int:pk>/blocks/", item_source.item_blocks, name="adjudicate-blocks"),
 ]

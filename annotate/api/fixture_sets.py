@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from django.db.models import Count
@@ -17,6 +18,7 @@ from annotate.api.listing import paged, parameters
 from annotate.api.studies import times
 from annotate.models import Fixture, FixtureSet
 from annotate.selectors.fixtures import fixture_sets_visible_to, openings_of, require_manifest
+from annotate.selectors.frozen_partition import frozen_partition
 
 
 class FixtureSets(StudyEndpoint):
@@ -48,7 +50,7 @@ class FixtureSetDetail(FixtureSetEndpoint):
     """One fixture set."""
 
     def get(self, request: Request, slug: str, pk: int) -> Response:
-        """Return it with each use of its held-out partition."""
+        """Return it with each use of its held-out partition, the rule of its partition and the counts of each side."""
         parameters(request, {})
         found = self.fixture_set()
         openings = [
@@ -59,7 +61,7 @@ class FixtureSetDetail(FixtureSetEndpoint):
             }
             for row in openings_of(found)
         ]
-        return Response({**set_object(found, found.fixtures.count()), "openings": openings})
+        return Response({**set_object(found, found.fixtures.count()), "openings": openings, **_partition(found)})
 
 
 class FixtureSetCanonical(FixtureSetEndpoint):
@@ -95,6 +97,16 @@ class FixtureCanonical(FixtureSetEndpoint):
         parameters(request, {})
         found = get_object_or_404(self.fixture_set().fixtures, fixture_id=fixture_id)
         return _hashed(bytes(found.canonical), found.digest, f"{found.fixture_id}.json")
+
+
+def _partition(found: FixtureSet) -> dict[str, Any]:
+    made = frozen_partition(found)
+    return {
+        "kept_on_one_side": None if made.apart is None else list(made.apart),
+        "partitions": [
+            {**asdict(side), "partition": side.partition or "on both sides"} for side in (*made.sides, made.both)
+        ],
+    }
 
 
 def set_object(row: FixtureSet, size: int) -> dict[str, Any]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from annotate.domain.content import PassContent
-from annotate.domain.errors import BadInput
+from annotate.domain.errors import BadInput, BadInputs
 
 
 class Conflict(BadInput):
     """The state has moved on: reload, then decide again. Nothing that was sent has taken effect."""
+
+
+class Conflicts(BadInputs, Conflict):
+    """Several things that moved on meanwhile, each named."""
 
 
 class StaleRevision(Conflict):

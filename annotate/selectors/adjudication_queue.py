@@ -12,7 +12,7 @@ from annotate.domain.necessity import set_spans
 from annotate.domain.severity import Severity, severity_of
 from annotate.domain.vocabulary import DisagreementType, Segment
 from annotate.models import AdjudicatedResult, AdjudicationItem, Decision, Disagreement, Person, Question, Study
-from annotate.selectors.adjudication import item_for, suggested_segment, visible_items, waiting_for
+from annotate.selectors.adjudication import item_for, state_of, suggested_segment, visible_items, waiting_for
 from annotate.selectors.discussion import reopened
 
 
@@ -31,12 +31,16 @@ class QueueRow:
 
 @dataclass(frozen=True)
 class AgreedItem:
-    """An item without differences, ready to be looked over: the common content, spans with quotes, the segment."""
+    """An item without differences, ready to be looked over: the common content, spans with quotes, the segment.
+
+    `state` is its `state_of`, read before the rest: what comes in between is a conflict when the page is answered.
+    """
 
     item: AdjudicationItem
     content: PassContent
     spans: tuple[tuple[str, str, str | None], ...]
     segment: Segment
+    state: str
 
 
 def queue_rows(person: Person, study: Study) -> list[QueueRow]:
@@ -78,12 +82,13 @@ def agreed_items(person: Person, study: Study, most: int) -> list[AgreedItem]:
             break
         if waiting_for(item):
             continue
+        state = state_of(item)
         view = item_for(person, item)
         named = set_spans(view.a)
         spans = tuple(
             (span.name, span.label.value, view.quotes[span.bytes_key]) for span in view.a.spans if span.name in named
         )
-        found.append(AgreedItem(item, view.a, spans, suggested_segment(view.a)))
+        found.append(AgreedItem(item, view.a, spans, suggested_segment(view.a), state))
     return found
 
 

@@ -1,4 +1,8 @@
-"""Agreement of a study on first submissions only: as a whole, by segment, by pair of annotators, over time."""
+"""Agreement of a study on first submissions only: as a whole, by segment, by pair of annotators, over time.
+
+Whoever marks a question learns nothing of the other pass from a figure: until it is settled, the question is in none
+that they see (docs/decisions/0008).
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from dataclasses import dataclass
 from annotate.domain.agreement_report import Item, Line, Part, parts, report
 from annotate.models import AdjudicatedResult, Assignment, Question, SourceVersion, Study, Submission
 from annotate.permissions import By, actor_for, require
+from annotate.selectors.discussion import settled_questions
 from annotate.selectors.passes import first_submissions, submitted_content
 
 EVERYTHING = ""
@@ -51,12 +56,13 @@ def month_of(item: Item) -> str:
 
 
 def agreement_items(by: By, study: Study) -> list[Item]:
-    """Return every question both of whose annotators have submitted, by key.
+    """Return every question both of whose annotators have submitted, but for `own_unsettled` ones, by key.
 
     The segment is the adjudicated one where the question is settled, else the suggested one. Raises NotAllowed for an
     annotator, who stays blind to the other. A handful of queries, whatever the number of questions.
     """
     require(actor_for(by, study), "agreement.view")
+    hidden = own_unsettled(by, study)
     segments = dict(Question.objects.filter(study=study).values_list("pk", "segment"))
     settled = AdjudicatedResult.objects.filter(question__study=study).order_by("question_id", "ordinal")
     segments |= dict(settled.values_list("question_id", "segment"))
@@ -72,6 +78,7 @@ def agreement_items(by: By, study: Study) -> list[Item]:
             pair=(submitted_content(one), submitted_content(two)),
         )
         for question, (one, two) in ((key, rows) for key, rows in found.items() if len(rows) == 2)
+        if question not in hidden
     ]
     return sorted(items, key=lambda item: item.key)
 
@@ -83,14 +90,32 @@ def agreement_of(by: By, study: Study, choice: Slice = Slice()) -> tuple[Line, .
 
 
 def agreement_parts(by: By, study: Study, choice: Slice = Slice()) -> list[Part]:
-    """Return the items behind each number of the chosen questions. Raises NotAllowed as `agreement_items` does.
+    """Return the items behind each number of the chosen questions. Raises NotAllowed as `agreement_items` does."""
+    return parts([item for item in agreement_items(by, study) if choice.takes(item)])
 
-    Left out are questions that `by` marks and that are not settled: where the two passes part would tell the other one.
+
+def own_unsettled(by: By, study: Study) -> frozenset[int]:
+    """Return the questions that `by` marks or once held a task of, and that are not settled now.
+
+    One that was opened again, or whose pass was returned, is not settled. Whether the other pass is in makes no
+    difference, so that their number does not tell it. Two queries.
     """
     person = actor_for(by, study).person_id
-    own = Assignment.objects.filter(question__study=study, annotator_id=person, question__results__isnull=True)
-    hidden = set(own.values_list("question__key", flat=True)) if person is not None else set()
-    return parts([item for item in agreement_items(by, study) if choice.takes(item) and item.key not in hidden])
+    if person is None:
+        return frozenset()
+    own = frozenset(
+        Assignment.objects.filter(question__study=study, annotator_id=person).values_list("question_id", flat=True)
+    )
+    return own - settled_questions(own)
+
+
+def left_out_note(by: By, study: Study) -> str:
+    """Return in words how many questions no agreement figure holds for `by`; empty where none is left out."""
+    count = len(own_unsettled(by, study))
+    if not count:
+        return ""
+    own = "1 question that you mark is" if count == 1 else f"{count} questions that you mark are"
+    return f"{own} not settled and so left out for you: a figure could tell of the other pass"
 
 
 def choices_of(items: Sequence[Item]) -> Choices:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, F, Max, OuterRef, QuerySet
 
 from annotate.domain.vocabulary import NoteKind, Role
 from annotate.models import AdjudicatedResult, AdjudicationItem, Assignment, DiscussionNote, Membership
@@ -48,6 +49,22 @@ def own_thread(assignment: Assignment) -> list[NoteView]:
 def is_reopened(item: AdjudicationItem) -> bool:
     """Whether the item was settled and opened again since. One query."""
     return AdjudicationItem.objects.filter(reopened(), pk=item.pk).exists()
+
+
+def is_settled(item: AdjudicationItem) -> bool:
+    """Whether the item has a result and was not opened again since: nothing is decided about it then. One query."""
+    return AdjudicationItem.objects.filter(~reopened(), pk=item.pk, results__isnull=False).exists()
+
+
+def settled_questions(questions: Collection[int]) -> frozenset[int]:
+    """Return those of `questions` whose newest item is settled, not opened again since and waits for no pass."""
+    found = (
+        AdjudicationItem.objects.filter(question__in=questions)
+        .alias(newest=Max("question__items__round"))
+        .filter(~reopened(), round=F("newest"), results__isnull=False)
+        .exclude(question__assignments__state__in=[Assignment.State.OPEN, Assignment.State.RETURNED])
+    )
+    return frozenset(found.values_list("question_id", flat=True))
 
 
 def reopened() -> Exists:

@@ -8,6 +8,7 @@ from django.db import transaction
 
 from annotate.domain.errors import BadInput
 from annotate.models import Assignment
+from annotate.services.lock_questions import lock_questions
 
 
 def all_or_none(tasks: Sequence[Assignment], do: Callable[[Assignment], object]) -> int:
@@ -16,6 +17,7 @@ def all_or_none(tasks: Sequence[Assignment], do: Callable[[Assignment], object])
     Raises the refusal of the first task that cannot, naming its question and annotator; nothing is changed then.
     """
     with transaction.atomic():
+        lock_questions({task.question_id for task in tasks})
         for task in tasks:
             try:
                 do(task)

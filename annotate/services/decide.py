@@ -22,6 +22,7 @@ from annotate.models import AdjudicationItem, Decision, Disagreement, Person
 from annotate.permissions import Actor
 from annotate.records_passes import DECISION_MADE, decision_payload, record_in_study
 from annotate.selectors.adjudication import difference_of, refuse_marked, waiting_for
+from annotate.selectors.discussion import is_settled
 from annotate.selectors.passes import submitted_content
 from annotate.services.authorise import authorise
 from annotate.services.clock import refuse_early
@@ -61,8 +62,9 @@ def decide(
     """Append a decision about `disagreement`; a later one supersedes it and never overwrites it.
 
     `value` goes with Choice.EDITED alone (forms: `edits.check_edit`); spans in it are re-sliced from the stored bytes.
-    Raises NotAllowed (own pass included), Conflict where the item is not the newest round, waits for a pass, or was
-    decided otherwise since decision `seen`, and BadInput: a reason is required where both sides are overridden.
+    Raises NotAllowed (own pass included), Conflict where the item is not the newest round, waits for a pass, is settled
+    and not opened again, or was decided otherwise since decision `seen`, and BadInput: a reason is required where both
+    sides are overridden.
     """
     return decide_all(person, item, [NewDecision(disagreement, choice, value, reason_code, reason, seen=seen)])[0]
 
@@ -80,7 +82,8 @@ def confirm_agreed(
 def decide_all(person: Person, item: AdjudicationItem, made: Sequence[NewDecision]) -> list[Decision]:
     """Append decisions in the order given, all or none, with one record each; raises as `decide` does for the first.
 
-    The same by the same person as what is in force is not decided again: the decision there is, is returned.
+    The same by the same person as what is in force is not decided again: the decision there is, is returned, also
+    where the item is settled by now.
     """
     actor = authorise(person, item.question.study, "item.decide")
     refuse_marked(actor, item, "item.decide")
@@ -97,6 +100,7 @@ def decide_all(person: Person, item: AdjudicationItem, made: Sequence[NewDecisio
             row.item, row.decided_by = held, person
             before = in_force.get(row.disagreement_id)
             if before is None or not _repeats(before, row):
+                refuse_settled(held)
                 if one.seen is not None and one.seen != (before.ordinal if before else 0):
                     raise Conflict(
                         one.where or "difference",
@@ -127,6 +131,17 @@ def locked_item(pk: int) -> AdjudicationItem:
         .select_related("question__study", "submission_a", "submission_b")
         .get(pk=pk)
     )
+
+
+def refuse_settled(held: AdjudicationItem) -> None:
+    """Raise Conflict for a settled item: call it with the item locked."""
+    if is_settled(held):
+        raise Conflict(
+            "item",
+            "it is settled, so nothing more is decided about it",
+            "Open it again first: write why under “Discussion” on its page and press “Open again”; its result stays in "
+            "the history.",
+        )
 
 
 def _repeats(before: Decision, row: Decision) -> bool:

@@ -17,6 +17,7 @@ from annotate.records import source_payload
 from annotate.records_passes import FIXTURES_FROZEN, frozen_payload, record_in_study
 from annotate.selectors.fixtures import Survey, survey
 from annotate.services.authorise import authorise
+from annotate.services.lock_questions import lock_questions
 
 _NAME = re.compile(r"[-a-zA-Z0-9_]{1,80}")
 
@@ -47,7 +48,7 @@ def freeze_fixtures(
         # Two leads freezing at one moment come one after the other, so that the second sees the first one's name.
         Study.objects.select_for_update(of=("self",)).get(pk=study.pk)
         # Whoever settles, opens again, returns or submits locks the question: it happens before the freeze or after it.
-        list(Question.objects.select_for_update(of=("self",)).filter(study=study).order_by("pk").values_list("pk"))
+        lock_questions(Question.objects.filter(study=study).values_list("pk", flat=True))
         if FixtureSet.objects.filter(study=study, name=name).exists():
             raise BadInput("name", f"there is a set called “{name}” already", "Choose another; a set never changes.")
         found = survey(study, questions, apart)

@@ -20,7 +20,7 @@ from annotate.selectors.adjudication import refuse_marked, settled_content, stat
 from annotate.selectors.discussion import is_reopened
 from annotate.services.authorise import authorise
 from annotate.services.clock import refuse_early
-from annotate.services.decide import locked_item
+from annotate.services.decide import locked_item, refuse_settled
 from ledger.domain.canonical import canonical_bytes, digest
 
 
@@ -35,14 +35,14 @@ def settle_item(
     """Store the settled content with its segment and, for every span of a support set, whether it is necessary and why.
 
     `alternatives_reason` says why a set stands beside one it holds whole. The names in `necessity` are those of
-    `selectors.adjudication.settled_content`. Settling the same again returns the result there is; settling after new
-    decisions, or after the item was opened again, makes the next ordinal, and earlier results stay.
+    `selectors.adjudication.settled_content`. Settling the same again returns the result there is. Only an item that was
+    opened again is settled otherwise: that makes the next ordinal, and earlier results stay.
 
     `seen` is the `state_of` the item that was looked over; None asks for no comparison.
 
-    Raises NotAllowed (own pass included), Conflict where the item waits or stands otherwise than `seen`, BadInputs:
-    open differences, agreement not confirmed, what the content lacks, a segment that does not fit, a span without a
-    word or a reason, a set that holds another without a reason.
+    Raises NotAllowed (own pass included), Conflict where the item waits, stands otherwise than `seen` or is settled
+    otherwise, BadInputs: open differences, agreement not confirmed, what the content lacks, a segment that does not
+    fit, a span without a word or a reason, a set that holds another without a reason.
     """
     refuse_marked(authorise(person, item.question.study, "item.decide"), item, "item.decide")
     with transaction.atomic():
@@ -63,6 +63,7 @@ def settle_item(
                 "it was decided, settled or opened again since the page was drawn",
                 "Look over what would be settled now, and settle it then.",
             )
+        refuse_settled(held)
         ordinal = (AdjudicatedResult.objects.filter(question=held.question).aggregate(n=Max("ordinal"))["n"] or 0) + 1
         result = AdjudicatedResult.objects.create(
             question=held.question,

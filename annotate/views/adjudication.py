@@ -8,7 +8,6 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
-from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
@@ -16,7 +15,6 @@ from annotate.domain.conflicts import Conflict
 from annotate.domain.content import PassContent
 from annotate.domain.errors import BadInput
 from annotate.domain.necessity import supersets
-from annotate.domain.rendering import Highlight
 from annotate.domain.severity import Severity
 from annotate.domain.vocabulary import Choice, DisagreementType, Necessity, ReasonCode, Segment
 from annotate.models import (
@@ -29,21 +27,27 @@ from annotate.models import (
     SourceVersion,
     SpanDecision,
 )
-from annotate.permissions import Actor, actor_for
-from annotate.selectors.adjudication import ItemView, item_for, settled_content, state_of, suggested_segment
+from annotate.permissions import Actor
+from annotate.selectors.adjudication import (
+    ItemView,
+    item_for,
+    require_adjudicator,
+    settled_content,
+    state_of,
+    suggested_segment,
+)
 from annotate.selectors.adjudication_queue import queue_rows
-from annotate.selectors.discussion import is_reopened, thread_of
-from annotate.selectors.questions import WHOLE_STUDY
-from annotate.selectors.sources import versions_visible_to
+from annotate.selectors.discussion import is_reopened, is_settled, thread_of
 from annotate.services.decide import confirm_agreed, decide
 from annotate.services.discuss import add_note
 from annotate.services.reopen_item import reopen_item
 from annotate.services.return_pass import return_pass
 from annotate.services.settle_item import settle_item
 from annotate.views import adjudication_rows as table
+from annotate.views.item_address import item_at
 from annotate.views.item_history import moment_of, moments_of, result_rows
+from annotate.views.item_source import Place, marked_versions, source_texts
 from annotate.views.respond import crumbs, respond
-from annotate.views.source_runs import DrawnRun, drawn
 from annotate.views.study_nav import asker, study_and_actor, study_links
 from annotate.views.workspace_form import whole_number
 
@@ -96,20 +100,8 @@ def adjudicate(request: HttpRequest, pk: int) -> HttpResponse:
     `?as_of=` (a moment as ISO 8601) shows it as it stood then, and only shows it.
     """
     person = asker(request)
-    item = get_object_or_404(
-        AdjudicationItem.objects.select_related(
-            "question__study",
-            "submission_a__work__assignment",
-            "submission_b__work__assignment",
-            "submission_a__guideline",
-            "submission_b__guideline",
-        )
-        # To an annotator an item that is there would say that the other pass is in; for them there is none.
-        .filter(question__study__memberships__person=person, question__study__memberships__role__in=WHOLE_STUDY)
-        .distinct(),
-        pk=pk,
-    )
-    item_for(person, item)
+    item = item_at(request, pk)
+    actor = require_adjudicator(person, item, "item.view")
     refusal: BadInput | None = None
     if request.method == "POST":
         try:
@@ -120,7 +112,7 @@ def adjudicate(request: HttpRequest, pk: int) -> HttpResponse:
                 return HttpResponseRedirect(request.path)
         except BadInput as caught:
             refusal = caught
-    return _page(request, item, actor_for(person, item.question.study), refusal)
+    return _page(request, item, actor, refusal)
 
 
 def _act(request: HttpRequest, item: AdjudicationItem) -> str:
@@ -193,24 +185,22 @@ def _page(request: HttpRequest, item: AdjudicationItem, actor: Actor, refusal: B
     state = state_of(item)
     view = item_for(asker(request), item, as_of)
     study = item.question.study
-    versions = {
-        version.sha256: version
-        for version in versions_visible_to(asker(request)).filter(
-            source__study=study, sha256__in={span.version for span in (*view.a.spans, *view.b.spans)}
-        )
-    }
+    versions = marked_versions(asker(request), study, view.a, view.b)
     titles = {sha: f"{version.source.title} {version.version_label}" for sha, version in versions.items()}
-    settled, settle_problem = _settled(item, view) if as_of is None else (None, "")
+    closed = as_of is None and is_settled(item)
+    # What was typed into a form that came too late stays on the page, though the item is settled by now.
+    late = refusal is not None and request.POST.get("action") == "settle"
+    settled, settle_problem = _settled(item, view) if as_of is None and (late or not closed) else (None, "")
     given = dict(_given(view)) | (_typed(request.POST) if refusal else {})
+    rows = table.rows(view, titles, request.POST if refusal else None)
     context: dict[str, Any] = {
         "item": item,
         "state": state,
         "view": view,
         "question": item.question,
         "study": study,
-        "rows": table.rows(view, titles),
+        "rows": rows,
         "agreed": table.agreed(view, titles),
-        "codes": table.reason_codes(),
         "segments": AdjudicatedResult._meta.get_field("segment").choices,
         "segment": view.result.segment if view.result else (suggested_segment(settled).value if settled else ""),
         "guidelines": _guidelines(item),
@@ -220,13 +210,11 @@ def _page(request: HttpRequest, item: AdjudicationItem, actor: Actor, refusal: B
         "span_rows": table.span_rows(settled, view, given) if settled else [],
         "set_rows": table.set_rows(view),
         "supersets": supersets(settled) if settled else [],
-        "texts": [
-            {"title": titles[sha], "sha": sha, "runs": _runs(version, actor, view), "locale": version.locale}
-            for sha, version in versions.items()
-        ],
+        "texts": source_texts(versions.values(), actor, view.a, view.b, _places(request, rows, versions)),
         "as_of": as_of,
         "moments": moments_of(item),
-        "was_settled": result_rows(view) if as_of and view.result else None,
+        "closed": closed,
+        "was_settled": result_rows(view) if (as_of or closed) and view.result else None,
         "thread": thread_of(item, as_of),
         "reopened": as_of is None and is_reopened(item),
         "refusal": refusal,
@@ -285,18 +273,12 @@ def _typed(post: QueryDict) -> dict[str, tuple[str, str]]:
     return {name: (post.get(f"necessity:{name}", ""), post.get(f"reason:{name}", "")) for name in names}
 
 
-def _runs(version: SourceVersion, actor: Actor, view: ItemView) -> list[DrawnRun]:
-    highlights = [
-        *(Highlight(s.start, s.end, f"A·{s.name}") for s in view.a.spans if s.version == version.sha256),
-        *(Highlight(s.start, s.end, f"B·{s.name}") for s in view.b.spans if s.version == version.sha256),
-    ]
-    css = {mark.key: "side-a" if mark.key.startswith("A") else "side-b" for mark in highlights}
-    made = drawn(version, actor.clearance, highlights, css)
-    return [DrawnRun(run.run, _side(run.keys)) for run in made]
-
-
-def _side(keys: tuple[str, ...]) -> str:
-    sides = {key[0] for key in keys}
-    return {frozenset("A"): "mark side-a", frozenset("B"): "mark side-b", frozenset("AB"): "mark side-ab"}.get(
-        frozenset(sides), ""
-    )
+def _places(request: HttpRequest, rows: list[dict[str, Any]], versions: dict[str, SourceVersion]) -> list[Place]:
+    """Return where the source is read first: at the byte `?at=` of `?version=`, and at the first open difference."""
+    places = [row["place"] for row in rows if row["place"] and not row["decision"]]
+    found = [Place(place["version"], place["start"]) for place in places[:1]]
+    raw, wanted = request.GET.get("at", ""), request.GET.get("version", "")
+    named = next((sha for sha, version in versions.items() if str(version.pk) == wanted), None)
+    if named and raw.isascii() and raw.isdigit() and len(raw) < 10:
+        found.append(Place(named, int(raw)))
+    return found

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from django.http import QueryDict
+from django.utils.html import format_html, format_html_join
 
 from annotate.domain.content import PassContent
 from annotate.domain.disagreements import Difference
 from annotate.domain.import_formats.fields import parse_json
 from annotate.domain.necessity import without
-from annotate.domain.vocabulary import DependencyType, DisagreementType, MissingBehaviour, ReasonCode, SpanLabel
+from annotate.domain.vocabulary import Choice, DependencyType, DisagreementType, MissingBehaviour, ReasonCode, SpanLabel
 from annotate.selectors.adjudication import DecisionView, DifferenceView, ItemView, SpanKey
 from annotate.views.workspace_form import whole_number
 
@@ -34,15 +35,43 @@ _WORDS: dict[DisagreementType, list[str]] = {
 _USUAL = {DisagreementType.SPAN_BOUNDARY: ReasonCode.BOUNDARY_PRECISION}
 
 
-def rows(view: ItemView, titles: dict[str, str]) -> list[dict[str, Any]]:
-    """Return one dict per difference: what it is, both sides in words, the decision in force, and its edit form."""
-    return [_row(view, difference, titles) for difference in view.differences]
+def rows(view: ItemView, titles: dict[str, str], refused: QueryDict | None = None) -> list[dict[str, Any]]:
+    """Return one dict per difference: what it is, both sides in words, the decision in force, and its edit form.
+
+    `refused` is a form that was not accepted: its row has what was typed, so that nobody writes it twice.
+    """
+    made = [_row(view, difference, titles) for difference in view.differences]
+    for row in made:
+        if refused is not None and refused.get("disagreement") == row["id"]:
+            row.update(_typed(row["edit"], refused))
+    # The same few choices in every row: made once, since a template would take half the page's time for them.
+    codes = {code: _code_options(code) for code in {row["code"] for row in made}}
+    for row in made:
+        row["codes"] = codes[row["code"]]
+    return made
+
+
+def _code_options(chosen: str) -> str:
+    forms = {True: '<option value="{}" selected>{}</option>', False: '<option value="{}">{}</option>'}
+    options = ((format_html(forms[code == chosen], code.value, code.value.replace("-", " ")),) for code in ReasonCode)
+    return format_html_join("", "{}", options)
+
+
+def _typed(edit: dict[str, Any], form: QueryDict) -> dict[str, Any]:
+    names = [name for name in ("start", "end", "value", "behaviour") if name in form]
+    return {
+        "reason": form.get("reason", ""),
+        "code": form.get("reason_code", ""),
+        "edit": {**edit, **{name: form[name] for name in names}, "open": form.get("action") == Choice.EDITED},
+    }
 
 
 def _row(view: ItemView, shown: DifferenceView, titles: dict[str, str]) -> dict[str, Any]:
     kind = shown.difference.kind
     return {
-        "id": shown.disagreement_id,
+        "reason": shown.decision.reason if shown.decision else "",
+        # Text and no number: what stands in addresses and forms is not to be written as a number for reading.
+        "id": str(shown.disagreement_id),
         "position": shown.position,
         "seen": shown.decision.ordinal if shown.decision else 0,
         "kind": kind.value.replace("-", " "),
@@ -167,11 +196,6 @@ def _agreed_text(
     kind: DisagreementType, name: str, value: str, differing: set[DisagreementType]
 ) -> list[tuple[str, str]]:
     return [] if kind in differing or not value else [(name, value)]
-
-
-def reason_codes() -> list[tuple[str, str]]:
-    """Return the reason codes with their words."""
-    return [(code.value, code.value.replace("-", " ")) for code in ReasonCode]
 
 
 def set_rows(view: ItemView) -> list[dict[str, str]]:

@@ -23,6 +23,7 @@ from annotate.selectors.agreement import (
     agreement_items,
     agreement_parts,
     choices_of,
+    left_out_note,
     version_lengths,
 )
 from annotate.views.respond import crumbs, respond
@@ -49,6 +50,7 @@ def agreement(request: HttpRequest, slug: str) -> HttpResponse:
         "lines": [_shown(line) for line in report(chosen, lengths)],
         "questions": len(chosen),
         "of": len(items),
+        "left_out": left_out_note(asker(request), study),
         "choice": choice,
         "choices": choices,
         "by": [
@@ -93,6 +95,8 @@ def agreement_items_csv(request: HttpRequest, slug: str) -> HttpResponse:
         table.writerow(
             [part.question, part.figure, _decimal(above), part.labels[0], below, part.labels[1], part.excluded]
         )
+    if note := left_out_note(asker(request), study):
+        table.writerow(["", "", "", "", "", "", note])
     response = HttpResponse(out.getvalue(), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{study.slug}-agreement.csv"'
     response["Cache-Control"] = "no-store"

@@ -24,6 +24,7 @@ from annotate.selectors.fixtures import (
     require_manifest,
     survey,
 )
+from annotate.selectors.frozen_partition import frozen_partition
 from annotate.services.export_archive import fixture_archive
 from annotate.services.freeze_fixtures import freeze_fixtures
 from annotate.views.respond import crumbs, respond
@@ -95,6 +96,7 @@ def fixture_set(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "digests": dict(found.fixtures.values_list("fixture_id", "digest")),
         "openings": openings_of(found),
         "changes": corrections(found),
+        "partition": frozen_partition(found),
         "may_export": allows(actor, "dataset.export"),
         "crumbs": crumbs(
             ("Home", reverse("home")),

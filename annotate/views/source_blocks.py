@@ -61,8 +61,10 @@ def draw_blocks(
     indexes: Iterable[int],
     highlights: Sequence[Highlight] = (),
     styles: Mapping[str, MarkStyle] | None = None,
+    *,
+    numbered: bool = True,
 ) -> dict[int, str]:
-    """Return index → HTML for consecutive blocks, reading only their bytes."""
+    """Return index → HTML for consecutive blocks, reading only their bytes; sentences are cut where `numbered`."""
     wanted = [index for index in indexes if 0 <= index < len(layout.blocks)]
     if not wanted:
         return {}
@@ -72,7 +74,7 @@ def draw_blocks(
     made: dict[int, str] = {}
     for index in wanted:
         block = layout.blocks[index]
-        numbers = layout.numbers_in(block.start, block.end)
+        numbers = layout.numbers_in(block.start, block.end) if numbered else {}
         near = [mark for mark in highlights if mark.start < block.end and mark.end > block.start]
         drawn = runs(content, near, ranges, start=block.start, end=block.end, cuts=numbers, base=first)
         firsts = {mark.start: mark.key for mark in reversed(near)}

@@ -71,8 +71,8 @@ def own_task(request: HttpRequest, pk: int) -> tuple[Assignment, Actor]:
 def blocks(request: HttpRequest, pk: int) -> HttpResponse:
     """Return blocks `?from=` to `?to=` (not included, at most 16) as HTML, with the marks of the pass."""
     reading = _reading(request, pk)
-    first = _index(request, "from", 0)
-    last = _index(request, "to", first + MOST_BLOCKS)
+    first = block_index(request, "from", 0)
+    last = block_index(request, "to", first + MOST_BLOCKS)
     layout = layout_of(reading.version, reading.hidden)
     last = min(last, first + MOST_BLOCKS, len(layout.blocks))
     content = PassContent()
@@ -87,7 +87,7 @@ def blocks(request: HttpRequest, pk: int) -> HttpResponse:
         highlights_of(content, reading.version),
         mark_styles(content),
     )
-    return _private(HttpResponse("".join(drawn.values())))
+    return private(HttpResponse("".join(drawn.values())))
 
 
 @require_GET
@@ -96,7 +96,7 @@ def layout(request: HttpRequest, pk: int) -> HttpResponse:
     """Return the byte positions of all numbered sentences, so that a number marks text that is not loaded yet."""
     reading = _reading(request, pk)
     found = layout_of(reading.version, reading.hidden)
-    return _private(JsonResponse({"starts": found.sentence_starts, "ends": found.sentence_ends}))
+    return private(JsonResponse({"starts": found.sentence_starts, "ends": found.sentence_ends}))
 
 
 @require_GET
@@ -108,8 +108,8 @@ def find_in_source(request: HttpRequest, pk: int) -> HttpResponse:
     try:
         places = find(bytes(reading.version.content), phrase, reading.hidden) if phrase is not None else []
     except BadInput as refusal:
-        return _private(JsonResponse({"problems": [refusal.as_dict()]}, status=422))
-    return _private(JsonResponse({"places": [[span.start, span.end] for span in places]}))
+        return private(JsonResponse({"problems": [refusal.as_dict()]}, status=422))
+    return private(JsonResponse({"places": [[span.start, span.end] for span in places]}))
 
 
 @require_GET
@@ -125,7 +125,7 @@ def find_sources(request: HttpRequest, pk: int) -> HttpResponse:
         try:
             phrase_pattern(phrase)
         except BadInput as refusal:
-            return _private(JsonResponse({"problems": [refusal.as_dict()]}, status=422))
+            return private(JsonResponse({"problems": [refusal.as_dict()]}, status=422))
     every = list(versions.order_by("source__title", "observation_date", "pk"))
     standing = standings(every, every, assignment.question.as_of)
     for version in every:
@@ -143,7 +143,7 @@ def find_sources(request: HttpRequest, pk: int) -> HttpResponse:
         if places:
             before, text, after = around(content, places[0], hidden)
             found.append({**hit, "count": len(places), "at": places[0].start, "snippet": [before, text, after]})
-    return _private(JsonResponse({"sources": found, "stopped": read > SEARCH_BYTES or len(found) >= MOST_SOURCES}))
+    return private(JsonResponse({"sources": found, "stopped": read > SEARCH_BYTES or len(found) >= MOST_SOURCES}))
 
 
 @require_GET
@@ -164,7 +164,7 @@ def moves(request: HttpRequest, pk: int) -> HttpResponse:
         }
         for move in moves_of(content_of(assignment)[1], versions, actor, assignment.question.as_of)
     ]
-    return _private(JsonResponse({"moves": found}))
+    return private(JsonResponse({"moves": found}))
 
 
 def _about(assignment: Assignment, version: SourceVersion) -> dict[str, str]:
@@ -176,7 +176,8 @@ def _about(assignment: Assignment, version: SourceVersion) -> dict[str, str]:
     }
 
 
-def _index(request: HttpRequest, name: str, default: int) -> int:
+def block_index(request: HttpRequest, name: str, default: int) -> int:
+    """Return the block that `?name=` names, `default` without it; raises Http404 for what is no index."""
     raw = request.GET.get(name)
     if raw is None:
         return default
@@ -185,6 +186,7 @@ def _index(request: HttpRequest, name: str, default: int) -> int:
     return int(raw)
 
 
-def _private(response: HttpResponse) -> HttpResponse:
+def private(response: HttpResponse) -> HttpResponse:
+    """Return the answer marked as nothing to be stored."""
     response["Cache-Control"] = "no-store"
     return response

@@ -50,4 +50,5 @@ class Asked:
     place: Place
     segment: str = OVERALL
     agreement: tuple[Line, ...] = ()
+    agreement_note: str = ""
     latencies: tuple[ArmLatency, ...] = ()

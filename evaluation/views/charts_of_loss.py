@@ -108,4 +108,5 @@ def agreement_chart(asked: Asked) -> Chart:
         f"First submissions, before anything was returned or discussed; {counted(len(lines), 'measure')}; "
         f"{int(CONFIDENCE * 100)} % percentile intervals, {REPLICATES} resamples of questions, seed {SEED}",
         lambda inside: intervals.draw(drawn, "Agreement", (floor, 1.0), heading=inside),
+        asked.agreement_note,
     )

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from annotate.permissions import require
-from annotate.selectors.agreement import agreement_of
+from annotate.selectors.agreement import agreement_of, left_out_note
 from annotate.views.respond import respond
 from annotate.views.study_nav import asker
 from evaluation.models import Sweep
@@ -38,7 +38,8 @@ def measures(request: HttpRequest, pk: int) -> HttpResponse:
     if request.GET.get("agreement"):
         require(actor, "agreement.view")
         lines = agreement_of(asker(request), sweep.plan.study)
-        asked = Asked(report, plan_value(sweep.plan), places[0][1], agreement=lines)
+        note = left_out_note(asker(request), sweep.plan.study)
+        asked = Asked(report, plan_value(sweep.plan), places[0][1], agreement=lines, agreement_note=note)
         agreement = figure_of(sweep.pk, asked, "agreement", drawn=True)
     same = {"candidate": report.candidate}
     context = {

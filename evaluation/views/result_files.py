@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 
 from annotate.domain.agreement_report import Line
 from annotate.permissions import Actor, require
-from annotate.selectors.agreement import agreement_of
+from annotate.selectors.agreement import agreement_of, left_out_note
 from annotate.views.respond import respond
 from annotate.views.study_nav import asker
 from evaluation.charts import svg
@@ -83,11 +83,13 @@ def _asked(request: HttpRequest, sweep: Sweep, actor: Actor, name: str) -> Asked
         raise Http404("no such segment or sample")
     place = report.place(view_for(request, report)["key"], sample)
     lines: tuple[Line, ...] = ()
+    note = ""
     if name == "agreement":
         require(actor, "agreement.view")
         lines = agreement_of(asker(request), sweep.plan.study)
+        note = left_out_note(asker(request), sweep.plan.study)
     latencies = latencies_of(sweep) if name == "frontier" else ()
-    return Asked(report, plan_value(sweep.plan), place, segment, lines, latencies)
+    return Asked(report, plan_value(sweep.plan), place, segment, lines, note, latencies)
 
 
 @require_safe

@@ -1,6 +1,7 @@
 // Keys of the A/B page: they press the buttons that are there for the mouse. The focus is where the work goes on: on the
 // next undecided row, then on the first reason that is missing, then on the next item; the source goes to the row's bytes.
 import { isTyping } from "./typing.js";
+import { Blocks } from "./workspace/blocks.js";
 
 const rowOf = (element) => element?.closest?.(".difference") ?? null;
 const currentRow = () => rowOf(document.activeElement) ?? document.querySelector(".difference:not(.decided)");
@@ -79,18 +80,57 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
-/** Outline the bytes of a row in the source, and bring them into view inside it. */
-function show(row) {
+// Each source with what loads its blocks, and the bytes that are outlined in one of them.
+const readers = new Map();
+let shown = null;
+
+function outline(blocks) {
+  for (const block of blocks) {
+    if (!shown?.source.contains(block)) continue;
+    if (Number(block.dataset.blockStart) >= shown.end || Number(block.dataset.blockEnd) <= shown.start) continue;
+    for (const run of block.children)
+      if (Number(run.dataset.start) < shown.end && Number(run.dataset.end) > shown.start) run.classList.add("at");
+  }
+}
+
+// Blocks that come in above push the bytes away: they are brought back, unless somebody has begun to read elsewhere.
+function drawn(blocks) {
+  outline(blocks);
+  if (shown && !shown.left) readers.get(shown.source)?.show(shown.start, "nearest");
+}
+
+for (const kind of ["wheel", "touchmove", "pointerdown", "keydown"])
+  document.addEventListener(kind, (event) => {
+    if (shown?.source.contains(event.target)) shown.left = true;
+  }, { passive: true });
+
+function readSources() {
+  const item = document.getElementById("item");
+  for (const [source, reader] of readers) {
+    if (source.isConnected) continue;
+    reader.stop();
+    readers.delete(source);
+  }
+  for (const source of document.querySelectorAll(".source[data-version]"))
+    if (!readers.has(source)) readers.set(source, new Blocks(source, item.dataset.blocks, `item-${item.dataset.item}`, drawn));
+}
+
+/** Outline the bytes of a row in the source, and bring them into view inside it, loading them first. */
+async function show(row) {
   for (const run of document.querySelectorAll(".source .at")) run.classList.remove("at");
+  shown = null;
   const source = row?.dataset.place && document.querySelector(`.source[data-version="${row.dataset.place}"]`);
   if (!source) return;
-  const { placeStart, placeEnd } = row.dataset;
-  const runs = [...source.querySelectorAll("[data-start]")];
-  const inside = runs.filter((run) => Number(run.dataset.start) < placeEnd && Number(run.dataset.end) > placeStart);
-  for (const run of inside) run.classList.add("at");
-  const first = inside[0]?.getBoundingClientRect();
-  const box = source.getBoundingClientRect();
-  if (first && (first.top < box.top || first.bottom > box.bottom)) source.scrollTop += first.top - box.top - box.height / 3;
+  const place = { source, start: Number(row.dataset.placeStart), end: Number(row.dataset.placeEnd) };
+  shown = place;
+  await readers.get(source).show(place.start, "nearest");
+  // Of two rows in a hurry, the later one is meant.
+  if (shown !== place) return;
+  outline(source.querySelectorAll(".block:not(.waiting)"));
+  // Beside the rows the source may still reach below the window; above them (on a phone) the row stays where it is.
+  const box = source.querySelector(".at")?.getBoundingClientRect();
+  if (box && box.bottom > innerHeight && getComputedStyle(source.closest(".reading")).position === "sticky")
+    scrollBy(0, box.bottom - innerHeight + 24);
 }
 
 document.addEventListener("focusin", (event) => {
@@ -104,6 +144,7 @@ document.addEventListener("htmx:beforeRequest", (event) => {
 
 // A refusal leaves the focus on what was refused; otherwise it goes to what is next.
 document.addEventListener("htmx:afterSettle", () => {
+  readSources();
   const refused = document.querySelector("#item > [role='alert']") ? document.getElementById(sent) : null;
   const next =
     (rowOf(refused) ?? refused)?.querySelector('[name="reason"], [name^="reason:"]') ??
@@ -114,3 +155,5 @@ document.addEventListener("htmx:afterSettle", () => {
     document.getElementById("settle-item");
   next?.focus();
 });
+
+readSources();

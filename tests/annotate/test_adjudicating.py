@@ -21,6 +21,7 @@ from annotate.selectors.adjudication import (
 from annotate.selectors.agreement import agreement_of
 from annotate.selectors.fixtures import result_content
 from annotate.services.decide import NewDecision, confirm_agreed, decide, decide_all
+from annotate.services.reopen_item import reopen_item
 from annotate.services.return_pass import return_pass
 from annotate.services.settle_item import settle_item
 from ledger.models import Record
@@ -245,6 +246,7 @@ def test_settling_twice_the_same_is_one_result_and_reopening_makes_the_next():
         desk.adjudicator, item, Segment.RULE_AND_EXCEPTION, dict.fromkeys(("rule", "qualifier"), NECESSARY)
     )
     assert again.pk == first.pk
+    reopen_item(desk.adjudicator, item, "on second thoughts")
     second = settle_all(desk, item, Choice.B)
     assert (first.ordinal, second.ordinal) == (1, 2)
     assert AdjudicatedResult.objects.get(pk=first.pk).digest == first.digest
@@ -274,6 +276,7 @@ def test_answerability_settles_to_the_chosen_side_whole():
     result = settle_all(desk, item, no, Segment.UNANSWERABLE_CONTROL)
     assert result_content(result).sets == ()
     yes = Choice.B if no is Choice.A else Choice.A
+    reopen_item(desk.adjudicator, item, "on second thoughts")
     result = settle_all(desk, item, yes)
     assert len(result_content(result).spans) == 2
     with pytest.raises(BadInput, match="cannot be settled"):
@@ -315,6 +318,9 @@ def test_a_set_that_holds_another_needs_a_reason_which_is_kept_and_recorded():
     assert Record.objects.get(kind="item.settled").value["alternatives_reason"] == result.alternatives_reason
     again = settle_item(desk.adjudicator, item, Segment.RULE_AND_EXCEPTION, words, "The rule alone answers half.")
     assert again == result
+    with pytest.raises(Conflict, match="Open it again"):
+        settle_item(desk.adjudicator, item, Segment.RULE_AND_EXCEPTION, words, "Another.")
+    reopen_item(desk.adjudicator, item, "The reason says too little.")
     assert settle_item(desk.adjudicator, item, Segment.RULE_AND_EXCEPTION, words, "Another.").ordinal == 2
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -23,9 +24,10 @@ from annotate.services.discuss import add_note
 from annotate.services.reopen_item import reopen_item
 from annotate.services.return_pass import return_pass
 from annotate.services.settle_item import settle_item
+from ledger.models import Record
 from ledger.services.verify import verify
 from tests.annotate.passes import Desk, make_desk
-from tests.factories import make_member
+from tests.factories import make_member, make_source_version
 
 pytestmark = pytest.mark.django_db
 
@@ -109,8 +111,63 @@ def test_settling_from_a_stale_tab_is_refused_and_what_was_typed_stays(between: 
     refused(answer, 409, "since the page was drawn", "rule: it is needed", f'value="{state_of(item)}"')
     assert item.results.count() == results
     # The page that was drawn with the refusal shows what stands, and can be answered.
+    if between == "settled":
+        refused(post(desk.adjudicator, item, **settle_form(item)), 409, "Open it again first", "rule: it is needed")
+        assert post(desk.adjudicator, item, action="reopen", text="The reasons say too little.").status_code == 302
     assert post(desk.adjudicator, item, **settle_form(item)).status_code == 302
     assert item.results.count() == results + 1
+
+
+def test_nothing_is_decided_about_a_settled_item_before_it_is_opened_again() -> None:
+    desk, item = opened()
+    settled(desk, item)
+    other, row = make_member(desk.study, Role.ADJUDICATOR), item.disagreements.get(kind="answer")
+    stored = (item.decisions.count(), item.results.count(), desk.question.notes.count(), Record.objects.count())
+    forms: list[dict[str, object]] = [
+        {"action": "b", "disagreement": row.pk, "seen": 1},
+        {"action": "a", "disagreement": row.pk, "reason": "because"},
+        {"action": "edited", "disagreement": row.pk, "value": "Six days.", "reason": "Neither says it."},
+        {"action": "reject", "disagreement": item.disagreements.get(kind="scope").pk, "reason": "Out of scope."},
+        {"action": "confirm", "reason": "Looked over again."},
+        settle_form(item),
+        settle_form(item, segment="number-and-scope"),
+    ]
+    for person in (desk.adjudicator, other):
+        for form in forms:
+            refused(post(person, item, **form), 409, "it is settled", "Open it again first", "press “Open again”")
+        for call in (
+            lambda who: decide(who, item, row, Choice.B),
+            lambda who: confirm_agreed(who, item, reason="Looked over again."),
+            lambda who: settle_item(who, item, Segment.NUMBER_AND_SCOPE, SAID),
+        ):
+            with pytest.raises(Conflict, match="Open it again first"):
+                call(person)
+    # The second half of a double click says the same and is no news.
+    assert decide(desk.adjudicator, item, row, Choice.A).ordinal == item.decisions.get(disagreement=row).ordinal
+    client = Client()
+    client.force_login(desk.adjudicator)
+    page = client.get(reverse("adjudicate", args=[item.pk])).content.decode()
+    assert ('data-key="' in page, 'id="settle-form"' in page, 'value="reopen"' in page) == (False, False, True)
+    assert "open it again first" in page
+    assert "without it the answer is wrong" in page
+    now = (item.decisions.count(), item.results.count(), desk.question.notes.count(), Record.objects.count())
+    assert now == stored
+    reopen_item(other, item, "The exception was overlooked.")
+    assert post(desk.adjudicator, item, **forms[0]).status_code == 302
+    page = client.get(reverse("adjudicate", args=[item.pk])).content.decode()
+    assert ('data-key="' in page, 'id="settle-form"' in page, 'value="reopen"' in page) == (True, True, False)
+    assert settle_item(other, item, Segment.NUMBER_AND_SCOPE, SAID).ordinal == 2
+    assert verify().findings == ()
+
+
+def test_what_was_typed_into_a_refused_row_stays_in_it() -> None:
+    desk, item = opened()
+    row = item.disagreements.get(kind="answer")
+    typed = {"value": "Seven days, no more.", "reason_code": "wording-only", "reason": " "}
+    answer = post(desk.adjudicator, item, action="edited", disagreement=row.pk, **typed)
+    refused(answer, 422, "overridden", ">Seven days, no more.</textarea>", "<details data-edit open>")
+    assert '<option value="wording-only" selected>' in answer.content.decode()
+    assert answer.content.decode().count("<details data-edit open>") == 1
 
 
 def test_settling_by_a_double_click_makes_one_result() -> None:
@@ -174,11 +231,49 @@ def test_an_adjudicator_who_marks_reads_of_the_other_pass_nowhere_before_it_is_s
 
     def listed() -> set[str]:
         rows = client.get(reverse("agreement-items", args=slug)).content.decode().splitlines()[1:]
-        return {row.split(",")[0] for row in rows}
+        return {row.split(",")[0] for row in rows} - {""}
 
     assert listed() == {other.question.key}
     settled(desk, item)
     assert listed() == {desk.question.key, other.question.key}
+
+
+def test_blocks_of_a_source_show_both_sides_marks_to_its_adjudicators_alone_and_hide_what_they_may_not_read() -> None:
+    desk = make_desk(key="labelled")
+    secret = make_source_version(desk.study, "open secret open", access_ranges=[(5, 11, ["board"])], document_id="s")
+    Membership.objects.filter(person__in=[desk.one, desk.two]).update(clearance=["board"])
+    unmarked = make_source_version(desk.study, "nobody marked this", document_id="u")
+    rule = replace(desk.span("rule", 0, 11), version=secret.sha256)
+    other = replace(desk.span("rule", 5, 16), version=secret.sha256)
+    desk.submit_both(desk.content(spans=(rule,), sets=(("rule",),)), desk.content(spans=(other,), sets=(("rule",),)))
+    item = desk.question.items.get()
+    url = reverse("adjudicate-blocks", args=[item.pk])
+
+    def answer(person: Person, **query: object) -> HttpResponse:
+        client = Client()
+        client.force_login(person)
+        return client.get(url, query)
+
+    drawn = answer(desk.adjudicator, version=secret.pk)
+    page = drawn.content.decode()
+    side = "a" if item.submission_a.work.assignment_id == desk.first.pk else "b"
+    there = "b" if side == "a" else "a"
+    assert f'<span class="mark side-{side}" data-start="0" data-end="5"' in page
+    assert f'<span class="mark side-{there}" data-start="11" data-end="16"' in page
+    assert "restricted, bytes 5–11" in page
+    assert "secret" not in page
+    assert drawn["Cache-Control"] == "no-store"
+    whole = Client()
+    whole.force_login(desk.adjudicator)
+    assert "secret" not in whole.get(reverse("adjudicate", args=[item.pk])).content.decode()
+    named = [{"version": bad} for bad in (unmarked.pk, "x", "9" * 40, "", "²")]
+    for bad in (*named, {"from": "-1"}, {"from": "²"}, {"to": ""}):
+        assert answer(desk.adjudicator, **bad).status_code == 404, bad
+    assert answer(desk.adjudicator, **{"from": 7, "to": 3}).content == b""
+    assert answer(desk.adjudicator, **{"from": 999_999_999}).content == b""
+    Membership.objects.create(study=desk.study, person=desk.one, role=Role.ADJUDICATOR)
+    for person, status in ((desk.one, 403), (desk.two, 404), (desk.lead, 403), (make_desk().adjudicator, 404)):
+        assert answer(person, version=secret.pk).status_code == status
 
 
 def test_a_person_deactivated_while_the_page_is_open_does_nothing_more() -> None:
@@ -257,15 +352,16 @@ def test_a_clock_that_runs_behind_hides_no_reopening_and_no_decision(monkeypatch
     behind(0)
     settle()
     behind(5)
-    for call in (again, lambda: decide(desk.adjudicator, item, rows[0], Choice.B)):
-        with pytest.raises(Conflict, match="wrote the last result"):
-            call()
+    with pytest.raises(Conflict, match="wrote the last result"):
+        again()
     refused(post(desk.adjudicator, item, action="reopen", text="Overlooked."), 409, "set their clocks by one source")
     assert (item.results.count(), item.decisions.count(), desk.question.notes.count()) == (1, 3, 0)
     behind(0)
     again()
     assert is_reopened(item)
     behind(5)
+    with pytest.raises(Conflict, match="wrote the last result"):
+        decide(desk.adjudicator, item, rows[0], Choice.B)
     with pytest.raises(Conflict, match="wrote the last re-opening"):
         settle()
     behind(0)

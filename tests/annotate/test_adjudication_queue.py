@@ -9,13 +9,19 @@ from django.test.utils import CaptureQueriesContext
 
 from annotate.domain.errors import BadInput, BadInputs
 from annotate.domain.severity import SEVERITY, Severity, severity_of
-from annotate.domain.vocabulary import DisagreementType, Necessity, Segment
-from annotate.models import AdjudicatedResult, Decision
+from annotate.domain.vocabulary import DisagreementType, Necessity, Role, Segment
+from annotate.models import AdjudicatedResult, AdjudicationItem, Decision, Membership
 from annotate.permissions import NotAllowed
+from annotate.selectors.adjudication import state_of
 from annotate.selectors.adjudication_queue import agreed_items, queue_rows
+from annotate.services.decide import confirm_agreed
+from annotate.services.reopen_item import reopen_item
+from annotate.services.return_pass import return_pass
 from annotate.services.settle_agreed import Reviewed, settle_agreed
+from annotate.services.settle_item import settle_item
 from ledger.models import Record
 from tests.annotate.passes import Desk, make_desk
+from tests.factories import make_member
 
 pytestmark = pytest.mark.django_db
 
@@ -70,17 +76,79 @@ def test_batch_settles_each_item_with_its_own_decision_and_record(client: Client
     items = [desk.question.items.get() for desk in (one, two)]
     post = {"item": [str(item.pk) for item in items], "reason": "The rule does not hold without it."}
     for item in items:
-        post[f"segment:{item.pk}"] = "rule-and-exception"
-        post |= {f"necessity:{item.pk}:{name}": "necessary" for name in ("rule", "qualifier")}
+        assert f'name="seen:{item.pk}" value="0-0-0"' in page
+        post |= said(item)
     assert client.post(address, post).status_code == 302
     assert AdjudicatedResult.objects.count() == 2
     assert Decision.objects.filter(item__in=items, disagreement=None, reason=post["reason"]).count() == 2
     assert Record.objects.filter(kind="item.settled").count() == 2
-    # The second of two clicks finds nothing left, settles nothing again, and says so.
-    again = client.post(address, post)
-    assert again.status_code == 422
-    assert "settled or returned by now" in again.content.decode()
-    assert AdjudicatedResult.objects.count() == 2
+    # The second of two clicks says the same, and nothing is stored twice.
+    assert client.post(address, post).status_code == 302
+    assert (AdjudicatedResult.objects.count(), Decision.objects.count()) == (2, 2)
+    # Another who comes later with the same words is told that both are settled, by their keys.
+    other = make_member(one.study, Role.ADJUDICATOR)
+    client.force_login(other)
+    late = client.post(address, post)
+    assert late.status_code == 409
+    assert all(text in late.content.decode() for text in ("question same", "question other", "it is settled"))
+    assert (AdjudicatedResult.objects.count(), Decision.objects.count()) == (2, 2)
+
+
+def said(item: AdjudicationItem) -> dict[str, object]:
+    """Return what the page says of an item that was looked over, as it stands now."""
+    words: dict[str, object] = {f"necessity:{item.pk}:{name}": "necessary" for name in ("rule", "qualifier")}
+    return words | {f"segment:{item.pk}": "rule-and-exception", f"seen:{item.pk}": state_of(item)}
+
+
+@pytest.mark.parametrize("between", ["confirmed", "settled", "opened again", "returned", "a newer round"])
+def test_a_batch_in_which_an_item_changed_since_the_page_was_drawn_is_refused_and_names_it(
+    client: Client, between: str
+) -> None:
+    one = agreeing()
+    two = agreeing(one, "other")
+    kept, changed = (desk.question.items.get() for desk in (one, two))
+    other = make_member(one.study, Role.ADJUDICATOR)
+    if between == "opened again":
+        confirm_agreed(other, changed)
+        settle_item(other, changed, Segment.RULE_AND_EXCEPTION, WORDS)
+    post = {"item": [kept.pk, changed.pk], "reason": "The rule needs it."} | said(kept) | said(changed)
+    if between == "opened again":
+        reopen_item(other, changed, "The exception was overlooked.")
+    elif between in ("returned", "a newer round"):
+        return_pass(one.lead, two.first, "Look again.")
+        if between == "a newer round":
+            two.submit(two.first, two.content(answer="30 days"))
+    else:
+        confirm_agreed(other, changed)
+        if between == "settled":
+            settle_item(other, changed, Segment.RULE_AND_EXCEPTION, WORDS)
+    stored = (AdjudicatedResult.objects.count(), Decision.objects.count(), Record.objects.count())
+    client.force_login(one.adjudicator)
+    answer = client.post(f"/studies/{one.study.slug}/adjudication/agreed/", post)
+    page = answer.content.decode()
+    assert answer.status_code == 409
+    alert = page[page.index('role="alert"') :].partition("</div>")[0]
+    assert ("question other" in alert, "question same" in alert) == (True, False)
+    assert (AdjudicatedResult.objects.count(), Decision.objects.count(), Record.objects.count()) == stored
+    # What was said of the other one stays; a changed one is to be looked over again.
+    assert page.count(f'name="item" value="{kept.pk}" checked') == 1
+    assert f'name="item" value="{changed.pk}" checked' not in page
+    again = {"item": [kept.pk], "reason": "The rule needs it."} | said(kept)
+    assert client.post(f"/studies/{one.study.slug}/adjudication/agreed/", again).status_code == 302
+
+
+def test_what_is_ticked_that_is_no_item_of_ones_own_is_refused_alike(client: Client) -> None:
+    one = agreeing()
+    elsewhere = agreeing().question.items.get()
+    own = one.question.items.get()
+    Membership.objects.create(study=one.study, person=one.one, role=Role.ADJUDICATOR)
+    client.force_login(one.one)
+    address, answers = f"/studies/{one.study.slug}/adjudication/agreed/", []
+    for pk in (own.pk, elsewhere.pk, 10**9, "x", "9" * 40, "²", ""):
+        answer = client.post(address, {"item": [pk], "reason": "x"} | said(own) | said(elsewhere))
+        answers.append((answer.status_code, "is no item of this study" in answer.content.decode()))
+    assert set(answers) == {(422, True)}
+    assert not Decision.objects.exists()
 
 
 def test_batch_with_one_undecided_span_settles_nothing(client: Client) -> None:

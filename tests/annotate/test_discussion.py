@@ -148,14 +148,16 @@ def test_nothing_unsettled_of_the_other_pass_is_told() -> None:
     desk, item = opened()
     assert OTHERS_ANSWER not in page_of(desk.one, "own-decisions", desk.first.pk)
     settle(desk, item, slot=1)
-    row = item.disagreements.get()
-    other = Choice.B if item.submission_a.work.assignment.slot == 1 else Choice.A
-    decide(desk.adjudicator, item, row, other, None, ReasonCode.OTHER, "on second thoughts")
-    # Decided anew and not settled: what was told is what the result was settled from.
+    # What was taken is told, what was not is not.
     assert OTHERS_ANSWER not in page_of(desk.one, "own-decisions", desk.first.pk)
     assert own_decisions(desk.one, desk.first).decisions[0].taken == "yours"
     reopen_item(desk.adjudicator, item, "The exception was overlooked.")
     assert own_decisions(desk.one, desk.first) is None
+    row = item.disagreements.get()
+    other = Choice.B if item.submission_a.work.assignment.slot == 1 else Choice.A
+    decide(desk.adjudicator, item, row, other, None, ReasonCode.OTHER, "on second thoughts")
+    assert own_decisions(desk.one, desk.first) is None
+    assert OTHERS_ANSWER not in page_of(desk.one, "own-decisions", desk.first.pk)
     client = Client()
     client.force_login(desk.two)
     assert client.get(reverse("own-decisions", args=[desk.first.pk])).status_code == 404
@@ -183,6 +185,7 @@ def test_reopening_puts_the_item_back_and_settling_makes_the_next_revision() -> 
 def test_the_page_shows_an_item_as_of_any_moment() -> None:
     desk, item = opened()
     settle(desk, item, slot=1, reason="first thoughts")
+    reopen_item(desk.adjudicator, item, "on second thoughts")
     settle(desk, item, slot=2, reason="second thoughts")
     moments = moments_of(item)
     assert [moment.what for moment in moments] == [
@@ -190,6 +193,7 @@ def test_the_page_shows_an_item_as_of_any_moment() -> None:
         "decision 1",
         "decision 2",
         "settled, result 1",
+        "reopened",
         "decision 3",
         "settled, result 2",
     ]

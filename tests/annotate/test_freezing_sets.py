@@ -1,29 +1,30 @@
 """What a freeze weighs against other sets and other people: partitions, successors, two at one moment, its page."""
 
+import re
 import threading
+from dataclasses import astuple, replace
 
 import pytest
 from django.core.management import call_command
 from django.db import connection
 from django.urls import reverse
 
+from annotate.domain.content import PassContent
 from annotate.domain.errors import BadInput, BadInputs
-from annotate.domain.vocabulary import Role
-from annotate.models import (
-    Fixture,
-    Question,
-)
+from annotate.domain.vocabulary import Role, Segment
+from annotate.models import Fixture, FixtureSet, Question
 from annotate.permissions import OPERATOR
 from annotate.selectors.fixtures import (
     corrections,
 )
+from annotate.selectors.frozen_partition import frozen_partition
 from annotate.services.freeze_fixtures import freeze_fixtures
 from annotate.services.reopen_item import reopen_item
 from ledger.models import Record
 from ledger.services.verify import verify
 from tests.annotate.passes import make_desk
 from tests.annotate.settled import mixed, replace_question, settle
-from tests.factories import make_member, make_question
+from tests.factories import TEXT, make_member, make_question
 
 pytestmark = pytest.mark.django_db
 
@@ -39,6 +40,59 @@ def test_a_document_or_template_crosses_the_partition_only_where_nobody_asked_ot
     assert Record.objects.get(kind="fixtures.frozen").value["apart"] == [rule]
     assert freeze_fixtures(OPERATOR, study, "loose", successor_of=alone).fixtures.count() == 2
     assert verify().findings == ()
+
+
+@pytest.mark.parametrize(
+    ("apart", "told"),
+    [
+        ((), "every question group. Documents were not asked for. Templates were not asked for."),
+        (("template",), "every question group, every template. Documents were not asked for."),
+        (("template", "document"), "every question group, every document, every template."),
+    ],
+)
+def test_the_sets_page_and_api_say_by_which_rule_it_is_divided_and_what_stands_on_each_side(client, apart, told):
+    held = make_desk(key="held", group="g", slice_tags=["template:limits", "template:"], document_id="first")
+    settle(held)
+    settle(replace_question(held, "held-too", group="g", partition="held-out"))
+    nothing = replace_question(held, "nothing", partition="held-out", cluster_document="first")
+    unanswerable = PassContent(replace(nothing.content().contract, answerable=False, answer=""))
+    settle(nothing, unanswerable, segment=Segment.UNANSWERABLE_CONTROL)
+    other = make_desk(
+        f"{TEXT} As printed.", study=held.study, key="open", document_id="second", partition="development"
+    )
+    settle(other)
+    if not apart:
+        settle(replace_question(held, "both", partition="development", slice_tags=["template:limits"]))
+    frozen = freeze_fixtures(OPERATOR, held.study, "v1", apart=apart)
+    made = frozen_partition(frozen)
+    counts = {side.partition: astuple(side)[1:] for side in (*made.sides, made.both)}
+    assert counts == {
+        "development": (2, 0, 2, 1, 2) if not apart else (1, 0, 1, 0, 1),
+        "held-out": (3, 1, 1, 1, 1),
+        None: (0, 0, 1, 1, 1) if not apart else (0, 0, 0, 0, 0),
+    }
+    lead = make_member(held.study, Role.LEAD)
+    client.force_login(lead)
+    page = client.get(reverse("fixture-set", args=[held.study.slug, frozen.pk])).content.decode()
+    assert f"Kept on one side by this freeze: {told}" in " ".join(re.sub("<[^>]+>", "", page).split())
+    answer = client.get(reverse("api-fixture-set", args=[held.study.slug, frozen.pk])).json()
+    assert answer["kept_on_one_side"] == list(made.apart)
+    assert [(one["partition"], one["questions"], one["documents"]) for one in answer["partitions"]] == [
+        ("development", counts["development"][0], counts["development"][2]),
+        ("held-out", 3, 1),
+        ("on both sides", 0, counts[None][2]),
+    ]
+
+
+def test_a_set_without_a_record_of_its_freeze_says_so(client):
+    study = mixed()
+    frozen = freeze_fixtures(OPERATOR, study, "v1")
+    unrecorded = FixtureSet(study=study, name="v2", digest=frozen.digest[::-1], canonical=frozen.canonical)
+    unrecorded.save()
+    assert frozen_partition(unrecorded).apart is None
+    client.force_login(make_member(study, Role.LEAD))
+    page = client.get(reverse("fixture-set", args=[study.slug, unrecorded.pk])).content.decode()
+    assert "The ledger has no record of this freeze" in page
 
 
 def test_a_group_crosses_no_partition_by_halves_in_two_sets():

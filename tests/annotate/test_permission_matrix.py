@@ -120,6 +120,7 @@ ROWS = [
         hidden=ANNOTATORS,
         body={"action": "return", "side": "a", "text": "Count again."},
     ),
+    page("adjudicate-blocks", "item", GET=ADJUDICATOR, hidden=ANNOTATORS),
     # Nobody replies about a pass that was not returned.
     page("own-decisions", "task", GET=ONE, POST=frozenset(), hidden=MEMBERS - ONE),
     page("agreed-items", "study", GET=ADJUDICATOR, POST=ADJUDICATOR),

@@ -24,6 +24,7 @@ from annotate.protection import protect_passes
 from annotate.services.decide import confirm_agreed, decide
 from annotate.services.freeze_fixtures import freeze_fixtures
 from annotate.services.open_held_out import open_held_out
+from annotate.services.reopen_item import reopen_item
 from annotate.services.return_pass import return_pass
 from annotate.services.settle_item import settle_item
 from ledger import registry, triggers
@@ -60,6 +61,8 @@ def story() -> Desk:
     item = desk.question.items.order_by("-round")[0]
     words = dict.fromkeys(("rule", "qualifier"), (Necessity.NECESSARY, "the answer needs both"))
     for choice in ("a", "b"):
+        if choice == "b":
+            reopen_item(desk.adjudicator, item, "on second thoughts")
         decide(desk.adjudicator, item, item.disagreements.get(), choice)
         confirm_agreed(desk.adjudicator, item)
         settle_item(desk.adjudicator, item, Segment.RULE_AND_EXCEPTION, words)

@@ -6,6 +6,7 @@ import { keep, kept } from "../store.js";
 const AHEAD_PX = 2_400;
 const MOST = 16;
 const PARSER = new DOMParser();
+const bytesOf = (block) => Number(block.dataset.blockEnd) - Number(block.dataset.blockStart);
 
 export class Blocks {
   /** `draw(blocks)` is called with blocks that have just come in. */
@@ -124,7 +125,7 @@ export class Blocks {
     for (const block of made) {
       const index = Number(block.dataset.block);
       this.observer.unobserve(this.all[index]);
-      block.style.containIntrinsicSize = `auto ${Math.round(this.perByte * (block.dataset.blockEnd - block.dataset.blockStart))}px`;
+      block.style.containIntrinsicSize = `auto ${Math.round(this.perByte * bytesOf(block))}px`;
       this.all[index].replaceWith(block);
       this.all[index] = block;
     }
@@ -139,11 +140,11 @@ export class Blocks {
   // How tall what is not loaded will be, judged by what is.
   #estimate() {
     const loaded = this.all.filter((block) => !block.classList.contains("waiting"));
-    const bytes = loaded.reduce((sum, block) => sum + block.dataset.blockEnd - block.dataset.blockStart, 0);
+    const bytes = loaded.reduce((sum, block) => sum + bytesOf(block), 0);
     const height = loaded.reduce((sum, block) => sum + block.getBoundingClientRect().height, 0);
     this.perByte = bytes && height ? height / bytes : 0.4;
     for (const block of this.all) {
-      const tall = `${Math.round(this.perByte * (block.dataset.blockEnd - block.dataset.blockStart))}px`;
+      const tall = `${Math.round(this.perByte * bytesOf(block))}px`;
       if (block.classList.contains("waiting")) block.style.minHeight = tall;
       else block.style.containIntrinsicSize = `auto ${tall}`;
     }

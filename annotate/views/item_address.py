@@ -1,0 +1,26 @@
+"""The adjudication item an address leads to."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest
+from django.shortcuts import get_object_or_404
+
+from annotate.models import AdjudicationItem
+from annotate.selectors.questions import WHOLE_STUDY
+from annotate.views.study_nav import asker
+
+
+def item_at(request: HttpRequest, pk: int) -> AdjudicationItem:
+    """Return the item; raises Http404 for whoever has no role that oversees its study.
+
+    To an annotator an item that is there would say that the other pass is in; for them there is none.
+    """
+    found = AdjudicationItem.objects.select_related(
+        "question__study",
+        "submission_a__work__assignment",
+        "submission_b__work__assignment",
+        "submission_a__guideline",
+        "submission_b__guideline",
+    ).filter(question__study__memberships__person=asker(request), question__study__memberships__role__in=WHOLE_STUDY)
+    item: AdjudicationItem = get_object_or_404(found.distinct(), pk=pk)
+    return item

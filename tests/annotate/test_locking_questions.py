@@ -1,0 +1,73 @@
+"""Acts about several questions lock all of them before the first is recorded, so that nobody waits in a circle."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+from django.db import connection, transaction
+
+from annotate.domain.vocabulary import Necessity, NoteKind, Segment
+from annotate.services.discuss import write_note
+from annotate.services.lock_questions import lock_questions
+from annotate.services.return_pass import return_passes
+from annotate.services.settle_agreed import Reviewed, settle_agreed
+from ledger.services.verify import verify
+from tests.annotate.passes import Desk, make_desk
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+WORDS = dict.fromkeys(("rule", "qualifier"), (Necessity.NECESSARY, "without it the answer is wrong"))
+
+
+def settle_both(one: Desk, two: Desk) -> None:
+    items = [desk.question.items.get() for desk in (one, two)]
+    settle_agreed(
+        one.adjudicator, [Reviewed(item, Segment.RULE_AND_EXCEPTION, WORDS) for item in items], "The rule needs it."
+    )
+
+
+def return_both(one: Desk, two: Desk) -> None:
+    return_passes(one.lead, [one.first, two.first], "Look again.")
+
+
+def in_a_thread(call: Callable[[], None]) -> Callable[[], BaseException | None]:
+    """Start `call` in a thread of its own; what is returned waits for its end and returns what it raised."""
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            call()
+        except BaseException as problem:
+            raised.append(problem)
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+
+    def end() -> BaseException | None:
+        thread.join(timeout=60)
+        assert not thread.is_alive()
+        return raised[0] if raised else None
+
+    return end
+
+
+@pytest.mark.parametrize("act", [settle_both, return_both])
+def test_who_holds_one_of_the_questions_can_record_while_the_others_wait(act: Callable[[Desk, Desk], None]) -> None:
+    one = make_desk(key="one")
+    two = make_desk(key="two", document_id="two", study=one.study)
+    for desk in (one, two):
+        desk.submit_both(desk.content(), desk.content())
+    with transaction.atomic():
+        lock_questions([two.question.pk])
+        end = in_a_thread(lambda: act(one, two))
+        # Long enough for the other to come to the question that is held.
+        time.sleep(0.5)
+        write_note(one.adjudicator, two.question, NoteKind.NOTE, "A word beside.")
+    assert end() is None
+    assert two.question.notes.filter(text="A word beside.").count() == 1
+    assert verify().findings == ()
