@@ -44,7 +44,7 @@ def _draw(rows: str, title: str, domain: tuple[float, float], zero: bool, headin
         "value:Q",
         title=title,
         scale=alt.Scale(domain=list(domain)),
-        axis=alt.Axis(labelExpr=SIGNED if zero else PLAIN, grid=True, tickCount=8),
+        axis=alt.Axis(labelExpr=SIGNED if zero else PLAIN, grid=True, tickCount=6, labelFlush=False, labelOverlap=True),
     )
     y = alt.Y("name:N", sort=names, title=None, axis=alt.Axis(grid=False, minExtent=room_for(names)))
     base = alt.Chart(alt.Data(values=data), width=WIDTH - 160, height=ROW * len(data)).encode(y=y)

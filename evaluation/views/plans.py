@@ -21,8 +21,9 @@ from annotate.permissions import Actor, allows, require
 from annotate.views.respond import respond
 from annotate.views.study_nav import asker, study_and_actor
 from evaluation.domain.floating import floating_names
+from evaluation.domain.plan_edits import edited
 from evaluation.domain.plan_schema import PlanProblem, PlanRefused
-from evaluation.domain.plan_toml import parse_plan
+from evaluation.domain.plan_toml import parse_plan, plan_from_payload, plan_payload, plan_to_toml
 from evaluation.domain.sweep_limits import NAMES, Prices, read_limits
 from evaluation.models import Plan
 from evaluation.selectors.pages import (
@@ -41,6 +42,7 @@ from evaluation.views import plan_reading
 from evaluation.views.access import frame, page, plan_for
 from evaluation.views.downloads import attachment
 from evaluation.views.estimate_reading import estimate_rows
+from evaluation.views.gate_editor import Editor, gate_editor
 from evaluation.views.plan_drafts import drop_draft, kept_draft
 from evaluation.views.power_help import power_help
 from evaluation.views.setting_names import GATE_NAMES
@@ -48,6 +50,8 @@ from evaluation.views.setting_names import GATE_NAMES
 PRESETS = Path(__file__).resolve().parent.parent / "plans"
 PAGE_SIZE = 50
 LISTED_SWEEPS = 5
+#: Of a plan's file; its characters are counted when it is read.
+MAX_BYTES = 2_000_000
 PRICES = ("price_input", "price_output")
 
 
@@ -68,13 +72,16 @@ def plans(request: HttpRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @page
 def plan(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show a plan; POST `action` = write (a new draft from the edited text), estimate, measure, lock, or start."""
+    """Show a plan; POST `action` = write (a new draft from the edited text), edit (one from the edited fields),
+    estimate, measure, lock, or start."""
     found, actor = plan_for(request, pk, "plan.view")
     action = request.POST.get("action", "")
     if request.method == "GET":
         return _show(request, found, actor)
     if action == "write":
         return _redraft(request, found, actor)
+    if action == "edit":
+        return _edit(request, found, actor)
     if action == "lock":
         lock_plan(asker(request), found)
         return redirect("plan", found.pk)
@@ -161,7 +168,10 @@ def _list(
 
 def _write(request: HttpRequest, study: Study, actor: Actor) -> HttpResponse:
     require(actor, "plan.write")
-    toml = _text(request)
+    try:
+        toml = _text(request)
+    except PlanRefused as refusal:
+        return _list(request, study, actor, toml=request.POST.get("toml", ""), problems=refusal.problems, status=422)
     name = request.POST.get("fixture_set", "")
     # Compared here and not by the database: a name from outside may hold what PostgreSQL takes in no text.
     fixture_set = next((one for one in fixture_sets_visible_to(asker(request), study) if one.name == name), None)
@@ -177,17 +187,40 @@ def _write(request: HttpRequest, study: Study, actor: Actor) -> HttpResponse:
 
 def _redraft(request: HttpRequest, found: Plan, actor: Actor) -> HttpResponse:
     require(actor, "plan.write")
-    toml = _text(request)
+    toml = request.POST.get("toml", "")
     try:
+        toml = _text(request)
         written = write_plan(asker(request), fixture_set=found.fixture_set, toml=toml)
     except PlanRefused as refusal:
         return _show(request, found, actor, toml=toml, problems=refusal.problems, status=422)
     return redirect("plan", written.pk)
 
 
+def _edit(request: HttpRequest, found: Plan, actor: Actor) -> HttpResponse:
+    require(actor, "plan.write")
+    made = edited(plan_payload(plan_value(found)), request.POST.dict())
+    try:
+        value = plan_from_payload(made, installed_plugins().known_names())
+        written = write_plan(asker(request), fixture_set=found.fixture_set, toml=plan_to_toml(value))
+    except PlanRefused as refusal:
+        return _show(request, found, actor, editor=gate_editor(made, refusal.problems), status=422)
+    return redirect("plan", written.pk)
+
+
 def _text(request: HttpRequest) -> str:
-    # Forms send CRLF; the digest is of the meaning, but the text kept should be the one a person would diff.
-    return request.POST.get("toml", "").replace("\r\n", "\n")
+    """Return the text of the form, or of the file where one was sent; raises PlanRefused for a file that is no text."""
+    sent = request.FILES.get("file")
+    if sent is None:
+        # Forms send CRLF; the digest is of the meaning, but the text kept should be the one a person would diff.
+        return request.POST.get("toml", "").replace("\r\n", "\n")
+    if (sent.size or 0) > MAX_BYTES:
+        what = f"has {sent.size:,} bytes."
+        raise PlanRefused((PlanProblem("file", what, f"At most {MAX_BYTES:,} are read."),))
+    try:
+        return sent.read().decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        what = f"is not UTF-8: byte {error.start} begins no character."
+        raise PlanRefused((PlanProblem("file", what, "Save it as UTF-8."),)) from error
 
 
 def _show(
@@ -198,6 +231,7 @@ def _show(
     toml: str = "",
     problems: tuple[PlanProblem, ...] = (),
     limit_problem: BadInput | None = None,
+    editor: Editor | None = None,
     status: int = 200,
 ) -> HttpResponse:
     value = plan_value(found)
@@ -230,6 +264,8 @@ def _show(
         "limits": {name: (request.POST or request.GET).get(name, "") for name in NAMES},
         "recompute": bool(request.POST.get("recompute")),
         "power": power_help(value, found.fixture_set, request.GET),
+        "editor": editor or gate_editor(plan_payload(value)),
+        "edit_refused": editor is not None,
         "toml": toml or found.toml,
         "problems": problems,
         "toml_url": reverse("plan-toml", args=[found.pk]),

@@ -26,6 +26,7 @@ POWER = "discordance=0.3&step=0.5&change=0&correlation=0.3&per_cluster=3&power=0
 
 def test_lost_question_leads_to_a_draft_and_every_page_is_accessible_and_looks_right(
     page: Page,
+    expect_status: Callable[..., None],
     sign_in: Callable[..., None],
     shoot: Callable[..., Any],
     check_accessibility: Callable[[Page], None],
@@ -71,6 +72,23 @@ def test_lost_question_leads_to_a_draft_and_every_page_is_accessible_and_looks_r
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto(pages["release-record"])
     expect(population).to_have_attribute("open", "")
+
+    page.goto(f"/plans/{first.plan_id}/")
+    page.get_by_text("Write another plan with other gates").click()
+    for width in (1440, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        check_accessibility(page)
+    page.set_viewport_size({"width": 1440, "height": 900})
+    expect_status(422)
+    page.get_by_label("Tolerance of gate 1", exact=True).fill("much")
+    page.get_by_role("button", name="Write new draft").first.click()
+    expect(page.get_by_text("Mend the marked fields.")).to_be_visible()
+    check_accessibility(page)
+    page.get_by_label("Tolerance of gate 1", exact=True).fill("0.4")
+    page.get_by_role("button", name="Write new draft").first.click()
+    expect(page.get_by_role("row").filter(has_text="0.4").first).to_be_visible()
+    assert Plan.objects.get(locked_at=None).toml.count('tolerance = "0.4"') == 1
+    Plan.objects.filter(locked_at=None).delete()
 
     page.goto(pages["next-experiment"])
     for phase in ("1/4", "1/2", "3/4", "1/1"):

@@ -198,7 +198,7 @@ class TestPlanPages(TestCase):
         for arm in value.arms:
             assert arm.name in page
         assert plan.digest in page
-        assert "Bonferroni" not in page
+        assert "<dd>Bonferroni" not in page
 
     def test_toml_comes_as_an_attachment(self) -> None:
         answer = self.client.get(reverse("plan-toml", args=[make_plan(self.fixture_set).pk]))
