@@ -11,6 +11,7 @@ from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db.models import Prefetch, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.template.defaultfilters import pluralize
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
@@ -85,8 +86,11 @@ def _act(request: HttpRequest, study: Study) -> str:
     person, post = asker(request), request.POST
     action = post.get("action", "")
     if action == "assign":
-        made = assign_questions(person, study, _people(study, post.getlist("annotator")), _chosen(request, study))
-        return f"{len(made)} places filled."
+        chosen = _chosen(request, study)
+        made = assign_questions(person, study, _people(study, post.getlist("annotator")), chosen)
+        if not made:
+            raise BadInput("questions", "every place of these is taken", "Reassign a task, or choose other questions.")
+        return f"{len(made)} place{pluralize(len(made))} of {len(chosen)} question{pluralize(len(chosen))} filled."
     if action == "guideline":
         form = GuidelineForm(post)
         if not form.is_valid():
@@ -97,15 +101,24 @@ def _act(request: HttpRequest, study: Study) -> str:
     tasks = _tasks(study, post)
     reason = post.get("reason", "").strip()
     if action == "pause":
-        return f"{pause_tasks(person, study, tasks, reason)} tasks paused."
+        why = "submitted or paused already"
+        return _counted(pause_tasks(person, study, tasks, reason), len(tasks), "paused", why)
     if action == "resume":
-        return f"{resume_tasks(person, study, tasks)} tasks go on."
+        return _counted(resume_tasks(person, study, tasks), len(tasks), "let go on", "not paused")
     if action == "return":
-        return f"{return_passes(person, tasks, reason)} passes returned."
+        return _counted(return_passes(person, tasks, reason), len(tasks), "returned", "not submitted")
     if action == "reassign":
         (to,) = _people(study, [post.get("to", "")])
-        return f"{reassign_tasks(person, tasks, to)} tasks given to {to}."
+        return _counted(reassign_tasks(person, tasks, to), len(tasks), f"given to {to}", "given away already")
     raise BadInput("action", f"{action!r} is no button of this page", "Reload the page.")
+
+
+def _counted(count: int, asked: int, done: str, why_not: str) -> str:
+    """Return what to say of `count` of the `asked` tasks; raises BadInput for none."""
+    if not count:
+        raise BadInput("tasks", f"none of the {asked} was {done}: {why_not}", "Choose others.")
+    rest = f"; the other{pluralize(asked - count)} {'was' if asked - count == 1 else 'were'} {why_not}"
+    return f"{count} task{pluralize(count)} {done}{rest if count < asked else ''}."
 
 
 def _people(study: Study, names: Sequence[str]) -> list[Person]:
@@ -139,7 +152,10 @@ def _chosen(request: HttpRequest, study: Study) -> list[Question]:
     if not rule.is_valid():
         names = ", ".join(str(rule.fields[name].label) for name in rule.errors)
         raise BadInput("rule", f"{names} is none of the list by now", "Choose again and press Show first.")
-    return list(_by_rule(request, study))
+    found = list(_by_rule(request, study))
+    if not found:
+        raise BadInput("rule", "no question fits it", "Choose another rule and press Show.")
+    return found
 
 
 def _by_rule(request: HttpRequest, study: Study) -> QuerySet[Question]:
@@ -172,6 +188,7 @@ def _page(request: HttpRequest, study: Study, actor: Actor, refusal: BadInput | 
     tasks = _held().select_related("annotator", "work").order_by("slot")
     rows = _by_rule(request, study).prefetch_related(Prefetch("assignments", tasks, to_attr="tasks"))
     newest = study.guidelines.order_by("-number").first()
+    kept = request.POST if refusal else QueryDict()
     context = {
         "study": study,
         "study_links": study_links(actor, study, "assignments"),
@@ -182,9 +199,13 @@ def _page(request: HttpRequest, study: Study, actor: Actor, refusal: BadInput | 
         "segments": [(Segment(value).value.replace("-", " "), row) for value, row in by_segment(study)],
         "guideline": newest,
         "guideline_form": GuidelineForm(
-            initial={"text": newest.text, "labels": newest.labels} if newest else None, auto_id="guideline_%s"
+            # What was refused is what somebody wrote.
+            request.POST if refusal and kept.get("action") == "guideline" else None,
+            initial={"text": newest.text, "labels": newest.labels} if newest else None,
+            auto_id="guideline_%s",
         ),
         "refusal": refusal,
+        "kept": {name: kept.getlist(name) for name in ("question", "task", "annotator", "to", "reason")},
         "crumbs": crumbs(
             ("Home", reverse("home")), (study.title, reverse("study", args=[study.slug])), ("Assignments", "")
         ),

@@ -54,8 +54,41 @@ def test_a_rule_that_cannot_be_read_assigns_nothing() -> None:
     assert (status, "none of the list" in said) == (422, True)
     assert not open_question.assignments.exists()
     # A rule that fits nothing fills nothing, and says so.
-    assert page(desk, "?state=paused", action="assign", annotator=names)[0] == 302
+    status, said = page(desk, "?state=paused", action="assign", annotator=names)
+    assert (status, "no question fits it" in said) == (422, True)
     assert not open_question.assignments.exists()
+    # One that fits only what is taken says that; the first time, how many there were.
+    assert page(desk, "?locale=de", action="assign", annotator=names)[0] == 302
+    assert open_question.assignments.count() == 2
+    status, said = page(desk, "?locale=de", action="assign", annotator=names)
+    assert (status, "every place of these is taken" in said) == (422, True)
+
+
+def test_what_was_done_to_some_of_the_ticked_tasks_is_said_of_all() -> None:
+    desk = make_desk()
+    desk.submit(desk.first, desk.content())
+    client = Client()
+    client.force_login(desk.lead)
+    address = reverse("assignments", args=[desk.study.slug])
+    both = {"task": [desk.first.pk, desk.second.pk], "reason": "Wait."}
+    said = client.post(address, both | {"action": "pause"}, follow=True).content.decode()
+    assert "1 task paused; the other was submitted or paused already." in said
+    status, said = page(desk, action="pause", **both)
+    assert (status, "none of the 2 was paused" in said) == (422, True)
+    assert page(desk, action="resume", task=desk.first.pk)[0] == 422
+
+
+def test_a_refused_form_keeps_what_was_ticked_and_written() -> None:
+    desk = make_desk()
+    status, said = page(
+        desk, action="return", task=desk.first.pk, question=desk.question.key, reason="Look at <b> again.", to="x"
+    )
+    assert status == 422
+    assert 'value="Look at &lt;b&gt; again."' in said
+    assert f'name="task" value="{desk.first.pk}" checked' in said
+    assert f'name="question" value="{desk.question.key}" checked' in said
+    status, said = page(desk, action="guideline", text="A long text.", labels="no such label")
+    assert (status, "A long text." in said) == (422, True)
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,9 @@ export class Exchange {
       closed: () => "not saved",
     };
     document.querySelector("[data-saved]").textContent = texts[word]();
-    document.querySelector("[data-workspace]").dataset.unsent = String(word !== "saved" && word !== "saving");
+    const unsentNow = String(word !== "saved" && word !== "saving");
+    const root = document.querySelector("[data-workspace]");
+    if (root.dataset.unsent !== unsentNow) root.dataset.unsent = unsentNow;
     if (word === "saved") {
       clear("offline");
       clear("signed-out");

@@ -3,6 +3,9 @@
 import { byteAt, rangeOf, selectedBytes } from "../bytes.js";
 import { wholeWords } from "./text.js";
 
+// Where a dragged edge comes this near to the rim of the source, in pixels, it scrolls by as much.
+const RIM = 24;
+
 export class Mouse {
   /**
    * `desk` is the workspace: source, content, blocks, sentences, choose, selected, changeEdges. `settled` resolves when
@@ -115,8 +118,17 @@ export class Mouse {
     menu.firstElementChild?.focus();
   }
 
-  /** Put handles at the edges of the chosen span, or take them away. */
+  /** Put handles at the edges of the chosen span, or take them away: once a frame, since it has to be laid out for them. */
   showHandles(span) {
+    this.handled = span;
+    this.handling ??= requestAnimationFrame(() => {
+      this.handling = undefined;
+      this.#placeHandles(this.handled);
+    });
+  }
+
+  #placeHandles(span) {
+    if (this.dragging) return;
     for (const handle of this.handles) handle.remove();
     this.handles = [];
     const { source } = this.desk;
@@ -146,12 +158,25 @@ export class Mouse {
     return box ? { x: (which === "start") !== rtl ? box.left : box.right, y: box.top } : null;
   }
 
+  // Given up by Escape, or by the browser (a finger that begins to scroll, a window that takes over): nothing changes.
   #drag(event, handle, span, which) {
     event.preventDefault();
     handle.setPointerCapture(event.pointerId);
     const { source } = this.desk;
+    const over = new AbortController();
+    const { signal } = over;
+    this.dragging = true;
     let edge = span[which];
+    const end = () => {
+      over.abort();
+      this.dragging = false;
+      getSelection().removeAllRanges();
+      this.desk.show();
+    };
     const move = (moved) => {
+      const view = source.getBoundingClientRect();
+      if (moved.clientY < view.top + RIM) source.scrollTop -= RIM;
+      else if (moved.clientY > view.bottom - RIM) source.scrollTop += RIM;
       handle.style.pointerEvents = "none";
       const place = document.caretPositionFromPoint?.(moved.clientX, moved.clientY);
       handle.style.pointerEvents = "";
@@ -164,14 +189,22 @@ export class Mouse {
         getSelection().addRange(range);
       }
     };
-    handle.addEventListener("pointermove", move);
-    handle.addEventListener("pointerup", async (done) => {
-      handle.removeEventListener("pointermove", move);
-      getSelection().removeAllRanges();
+    const drop = async (done) => {
+      end();
       const snap = done.altKey ? "word" : done.ctrlKey || done.metaKey ? "sentence" : "";
       const wide = { start: which === "start" ? edge : span.start, end: which === "end" ? edge : span.end };
       const to = await this.#wide(wide, snap);
       this.desk.spans.changeEdges(span.name, to.start, to.end);
-    }, { once: true });
+    };
+    handle.addEventListener("pointermove", move, { signal });
+    handle.addEventListener("pointerup", drop, { signal });
+    handle.addEventListener("pointercancel", end, { signal });
+    handle.addEventListener("lostpointercapture", end, { signal });
+    addEventListener("keydown", (key) => {
+      if (key.key !== "Escape") return;
+      key.preventDefault();
+      key.stopPropagation();
+      end();
+    }, { signal, capture: true });
   }
 }

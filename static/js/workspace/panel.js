@@ -1,4 +1,5 @@
 // The right-hand side: cards of the support sets and the list of spans, which is also how a screen reader reads the marks.
+// Only what differs is written: a hundred rows written anew are styled and laid out anew with every change.
 import { setLetter } from "./content.js";
 import { setClass } from "./marks.js";
 
@@ -8,6 +9,9 @@ const $ = (id) => document.getElementById(id);
 const clone = (id) => $(id).content.firstElementChild.cloneNode(true);
 const write = (element, text) => {
   if (element.textContent !== text) element.textContent = text;
+};
+const put = (element, name, value) => {
+  if (element.getAttribute(name) !== value) element.setAttribute(name, value);
 };
 
 export class Panel {
@@ -121,7 +125,7 @@ export class Panel {
         : "No span is marked yet.";
       this.list.append(this.note);
     }
-    document.querySelector("[data-span-count]").textContent = String(ordered.length);
+    write(document.querySelector("[data-span-count]"), String(ordered.length));
   }
 
   #fill(row, span) {
@@ -129,23 +133,23 @@ export class Panel {
     const sets = content.inside(span.name);
     const isChosen = span.name === chosen;
     const letters = sets.map(setLetter).join(" ");
-    row.className = ["span-row", sets.length ? setClass(sets[0]) : "", isChosen ? "chosen" : ""].filter(Boolean).join(" ");
-    row.querySelector(".letter").textContent = span.forbidden ? "✕" : letters || "–";
-    row.querySelector(".name").textContent = span.name;
-    row.querySelector(".label").textContent = span.label === span.name ? "" : span.label;
+    put(row, "class", ["span-row", sets.length ? setClass(sets[0]) : "", isChosen ? "chosen" : ""].filter(Boolean).join(" "));
+    write(row.querySelector(".letter"), span.forbidden ? "✕" : letters || "–");
+    write(row.querySelector(".name"), span.name);
+    write(row.querySelector(".label"), span.label === span.name ? "" : span.label);
     // Isolated, or a title written from right to left turns the byte range around.
     const elsewhere = span.version === this.desk.version ? "" : `\u2068${versions.get(span.version)?.title ?? "another source"}\u2069 `;
-    row.querySelector(".range").textContent = `${elsewhere}${span.start}–${span.end}`;
+    write(row.querySelector(".range"), `${elsewhere}${span.start}–${span.end}`);
     const stale = versions.get(span.version)?.stale ?? "";
     const tag = row.querySelector(".stale");
     tag.hidden = !stale;
     write(tag, stale && `◔ ${stale}`);
     const quote = this.desk.quoteOf(span);
-    row.querySelector(".quote").textContent = quote;
+    write(row.querySelector(".quote"), quote);
     const open = row.querySelector(".span-open");
-    open.setAttribute("aria-expanded", String(isChosen));
+    put(open, "aria-expanded", String(isChosen));
     const where = span.forbidden ? "must not be used" : letters ? `in set ${letters}` : "in no set";
-    open.setAttribute("aria-label", `${span.name}, ${span.label}, bytes ${elsewhere}${span.start} to ${span.end}, ${where}${stale && `, ${stale}`}: ${quote}`);
+    put(open, "aria-label", `${span.name}, ${span.label}, bytes ${elsewhere}${span.start} to ${span.end}, ${where}${stale && `, ${stale}`}: ${quote}`);
     const controls = row.querySelector(".controls");
     controls.hidden = !isChosen || closed;
     if (controls.hidden) return;

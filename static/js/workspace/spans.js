@@ -33,8 +33,13 @@ export class Spans {
     const span = { version, start, end, name: this.content.freeName(label), label };
     const edit = { op: "add-span", span, forbidden: false, sets: set === null ? [] : [Math.min(set, this.content.sets.length)] };
     this.#quote(span, edit);
-    if (!desk.change([edit])) return;
-    getSelection().removeAllRanges();
+    const before = desk.chosen;
+    desk.chosen = span.name;
+    if (!desk.change([edit])) {
+      desk.chosen = before;
+      return;
+    }
+    if (!getSelection().isCollapsed) getSelection().removeAllRanges();
     desk.selected(null);
     desk.reading.caret.collapse();
     this.choose(span.name);
