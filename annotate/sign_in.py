@@ -12,12 +12,15 @@ from typing import Any
 from django.contrib.auth.backends import ModelBackend
 from django.contrib.sessions.backends.db import SessionStore as DatabaseSessions
 from django.db import connection
+from django.db.models.expressions import Col
 from django.utils import timezone
 
 from annotate.models import Person
 
 _SESSION = "SELECT session_data FROM django_session WHERE session_key = %s AND expire_date > %s"
-_PERSON = "SELECT * FROM annotate_person WHERE id = %s"
+_FIELDS = Person._meta.concrete_fields
+_COLUMNS = [field.get_col(Person._meta.db_table) for field in _FIELDS]
+_PERSON = f"SELECT {', '.join(field.column for field in _FIELDS)} FROM annotate_person WHERE id = %s"  # noqa: S608
 
 
 class SessionStore(DatabaseSessions):
@@ -40,5 +43,18 @@ class SignIn(ModelBackend):
 
     def get_user(self, user_id: Any) -> Person | None:
         """Return the person of a session, None where there is none or they were deactivated."""
-        person = next(iter(Person.objects.raw(_PERSON, [user_id])), None)
-        return person if person is not None and self.user_can_authenticate(person) else None
+        with connection.cursor() as cursor:
+            cursor.execute(_PERSON, [user_id])
+            row = cursor.fetchone()
+        if row is None:
+            return None
+        values = [_as_python(column, value) for column, value in zip(_COLUMNS, row, strict=True)]
+        person = Person.from_db(connection.alias, [field.attname for field in _FIELDS], values)
+        return person if self.user_can_authenticate(person) else None
+
+
+def _as_python(column: Col, value: Any) -> Any:
+    """Make Django's value of the database's, as Django's own compiler does."""
+    for convert in (*connection.ops.get_db_converters(column), *column.get_db_converters(connection)):
+        value = convert(value, column, connection)
+    return value

@@ -8,6 +8,7 @@ _STUDY = "studies/<slug:slug>/"
 _SET = f"{_STUDY}fixture-sets/<int:pk>/"
 
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("tasks/<int:pk>/edits/", task_edits.TaskEdits.as_view(), name="api-task-edits"),
     path("", studies.Start.as_view(), name="api"),
     path("studies/", studies.Studies.as_view(), name="api-studies"),
     path(_STUDY, studies.StudyDetail.as_view(), name="api-study"),
@@ -25,7 +26,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("tasks/", tasks.Tasks.as_view(), name="api-tasks"),
     path("tasks/<int:pk>/", tasks.TaskDetail.as_view(), name="api-task"),
     path("tasks/<int:pk>/content/", tasks.TaskContent.as_view(), name="api-task-content"),
-    path("tasks/<int:pk>/edits/", task_edits.TaskEdits.as_view(), name="api-task-edits"),
     path("tasks/<int:pk>/time/", task_edits.TaskTime.as_view(), name="api-task-time"),
     path("keys/", task_edits.MyKeys.as_view(), name="api-keys"),
     path("tasks/<int:pk>/submissions/", tasks.TaskSubmissions.as_view(), name="api-task-submissions"),
