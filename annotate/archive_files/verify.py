@@ -1,9 +1,6 @@
 """Check an unpacked Cutline fixture archive without Cutline: python3 verify.py [FOLDER]. It says "sound" or stops."""
 
-import hashlib
-import json
-import pathlib
-import sys
+import hashlib, json, pathlib, sys  # noqa: E401, I001
 
 root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".")
 digest = lambda name: hashlib.sha256((root / name).read_bytes()).hexdigest()  # noqa: E731

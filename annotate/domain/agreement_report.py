@@ -187,9 +187,9 @@ def report(items: Sequence[Item], lengths: Mapping[str, int], names: Collection[
         values = [(read(a), read(b)) for a, b in pairs]
         words = sorted({word for both in values for word in both})
         table = [_cell(words, both) for both in values]
-        nominal = figures.nominal_alpha(f"α nominal, {field}", values)
+        nominal = figures.nominal_alpha(_nominal(field), values)
         for measure, combine in (
-            (known[f"Cohen's κ, {field}"], intervals.kappa_of_table),
+            (known[_kappa(field)], intervals.kappa_of_table),
             (nominal, intervals.nominal_alpha_of_table),
         ):
             if not wanted or measure.name in wanted:
@@ -205,7 +205,11 @@ def _alpha_line(items: Sequence[Item], measure: Measure, lengths: Mapping[str, i
 
 
 def parts(items: Sequence[Item]) -> list[Part]:
-    """Return what every question adds to every figure: the items behind each number, for a diagnosis."""
+    """Return what every question adds to every figure: the items behind each number, for a diagnosis.
+
+    A ratio's figure is the sums of its parts, numerator over denominator. To α_U a question brings the spans of both
+    annotators, to κ and nominal α whether their two words are equal, and which they are.
+    """
     found = [
         Part(item.key, name, numbers, labels, why)
         for item in items
@@ -213,10 +217,22 @@ def parts(items: Sequence[Item]) -> list[Part]:
         for numbers, why in [counted(item.pair)]
     ]
     for item in items:
+        counts = tuple(Fraction(len(content.spans)) for content in item.pair)
+        sides = ("spans of the first", "spans of the second")
+        found.append(Part(item.key, figures.ALPHA_U, counts, sides, "" if any(counts) else NOTHING_MARKED))
         for field, read in FIELDS.items():
             one, two = read(item.pair[0]), read(item.pair[1])
-            found.append(Part(item.key, f"equal {field}", (Fraction(int(one == two)), Fraction(1)), (one, two)))
+            equal = (Fraction(int(one == two)), Fraction(1))
+            found += [Part(item.key, name, equal, (one, two)) for name in (_kappa(field), _nominal(field))]
     return found
+
+
+def _kappa(field: str) -> str:
+    return f"Cohen's κ, {field}"
+
+
+def _nominal(field: str) -> str:
+    return f"α nominal, {field}"
 
 
 def _ratio(name: str, unit: str, kept: Sequence[tuple[Fraction, ...]]) -> Measure:

@@ -68,7 +68,7 @@ def check_necessity(
 ) -> dict[str, tuple[Necessity, str]]:
     """Return the words and reasons; raises BadInputs unless every span of a set, and no other, has one.
 
-    A necessary span needs a reason, and every set at least one necessary span: a set whose spans are all merely topical
+    Either word needs a reason, and every set at least one necessary span: one whose spans are all merely topical
     supports nothing.
     """
     wanted = set_spans(content)
@@ -90,10 +90,11 @@ def check_necessity(
             continue
         if word not in list(Necessity):
             problems.append(BadInput(f"span “{name}”", f"“{word}” is no word for it", "Say necessary or topical."))
-        elif word == Necessity.NECESSARY and not reason:
-            problems.append(
-                BadInput(f"span “{name}”", "it is called necessary without a reason", "Write why the set needs it.")
+        elif not reason:
+            mend = (
+                "Write why the set needs it." if word == Necessity.NECESSARY else "Write why the set does without it."
             )
+            problems.append(BadInput(f"span “{name}”", f"it is called {Necessity(word)} without a reason", mend))
         else:
             checked[name] = (Necessity(word), reason)
     if not problems:

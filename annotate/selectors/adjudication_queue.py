@@ -11,14 +11,26 @@ from annotate.domain.content import PassContent
 from annotate.domain.necessity import set_spans
 from annotate.domain.severity import Severity, severity_of
 from annotate.domain.vocabulary import DisagreementType, Segment
-from annotate.models import AdjudicatedResult, AdjudicationItem, Decision, Disagreement, Person, Question, Study
-from annotate.selectors.adjudication import item_for, state_of, suggested_segment, visible_items, waiting_for
+from annotate.models import (
+    AdjudicatedResult,
+    AdjudicationItem,
+    Assignment,
+    Decision,
+    Disagreement,
+    Person,
+    Question,
+    Study,
+)
+from annotate.selectors.adjudication import item_for, state_of, suggested_segment, visible_items
 from annotate.selectors.discussion import reopened
 
 
 @dataclass(frozen=True)
 class QueueRow:
-    """One item of the queue; `kinds` are the types of its differences, `undecided` how many have no decision yet."""
+    """One item of the queue; `kinds` are the types of its differences, `undecided` how many have no decision yet.
+
+    `waits` says that a pass was returned: nothing can be decided until it is submitted again.
+    """
 
     pk: int
     question: Question
@@ -27,6 +39,12 @@ class QueueRow:
     undecided: int
     severity: Severity
     is_settled: bool
+    waits: bool
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether there is something to decide about it now."""
+        return not (self.is_settled or self.waits)
 
 
 @dataclass(frozen=True)
@@ -43,11 +61,16 @@ class AgreedItem:
     state: str
 
 
+_UNSUBMITTED = (Assignment.State.OPEN, Assignment.State.RETURNED)
+
+
 def queue_rows(person: Person, study: Study) -> list[QueueRow]:
     """Return the items `person` may adjudicate, gravest first, then by key. Three queries, however many items."""
     items = list(
         visible_items(person, study).annotate(
-            is_settled=Exists(AdjudicatedResult.objects.filter(item=OuterRef("pk"))), is_reopened=reopened()
+            is_settled=Exists(AdjudicatedResult.objects.filter(item=OuterRef("pk"))),
+            is_reopened=reopened(),
+            waits=Exists(Assignment.objects.filter(question=OuterRef("question_id"), state__in=_UNSUBMITTED)),
         )
     )
     kinds: dict[int, list[DisagreementType]] = {}
@@ -63,7 +86,8 @@ def queue_rows(person: Person, study: Study) -> list[QueueRow]:
             len(kinds.get(item.pk, ())),
             len(kinds.get(item.pk, ())) - made.get(item.pk, 0),
             severity_of(kinds.get(item.pk, ())),
-            item.is_settled and not item.is_reopened,
+            item.is_settled and not item.is_reopened and not item.waits,
+            item.waits,
         )
         for item in items
     ]
@@ -72,7 +96,7 @@ def queue_rows(person: Person, study: Study) -> list[QueueRow]:
 
 def agreed_items(person: Person, study: Study, most: int) -> list[AgreedItem]:
     """Return the first `most` unsettled items of the person whose passes differ in nothing, by key."""
-    alike = [row.pk for row in queue_rows(person, study) if row.severity is Severity.AGREED and not row.is_settled]
+    alike = [row.pk for row in queue_rows(person, study) if row.severity is Severity.AGREED and row.is_ready]
     rows = AdjudicationItem.objects.filter(pk__in=alike).select_related(
         "question__study", "submission_a", "submission_b"
     )
@@ -80,8 +104,6 @@ def agreed_items(person: Person, study: Study, most: int) -> list[AgreedItem]:
     for item in rows.order_by("question__key", "pk"):
         if len(found) == most:
             break
-        if waiting_for(item):
-            continue
         state = state_of(item)
         view = item_for(person, item)
         named = set_spans(view.a)

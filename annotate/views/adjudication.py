@@ -45,7 +45,7 @@ from annotate.services.return_pass import return_pass
 from annotate.services.settle_item import settle_item
 from annotate.views import adjudication_rows as table
 from annotate.views.item_address import item_at
-from annotate.views.item_history import moment_of, moments_of, result_rows
+from annotate.views.item_history import moment_of, moments_of, result_rows, round_at
 from annotate.views.item_source import Place, marked_versions, source_texts
 from annotate.views.respond import crumbs, respond
 from annotate.views.study_nav import asker, study_and_actor, study_links
@@ -67,11 +67,12 @@ def adjudication(request: HttpRequest, slug: str) -> HttpResponse:
     kind = request.GET.get("type", "") if request.GET.get("type", "") in set(DisagreementType) else ""
     grade = request.GET.get("severity", "") if request.GET.get("severity", "") in GRADES else ""
     rows = [row for row in every if kind in ("", *row.kinds) and grade in ("", row.severity.word)]
-    unsettled = [row for row in every if not row.is_settled]
+    unsettled = [row for row in every if row.is_ready]
     context = {
         "study": study,
         "study_links": study_links(actor, study, "adjudication"),
-        "open": [row for row in rows if not row.is_settled],
+        "open": [row for row in rows if row.is_ready],
+        "waiting": [row for row in every if row.waits],
         "settled": [row for row in every if row.is_settled],
         "unsettled": len(unsettled),
         "agreed": sum(row.severity is Severity.AGREED for row in unsettled),
@@ -112,7 +113,19 @@ def adjudicate(request: HttpRequest, pk: int) -> HttpResponse:
                 return HttpResponseRedirect(request.path)
         except BadInput as caught:
             refusal = caught
+    elif earlier := _earlier_round(request, item):
+        return HttpResponseRedirect(earlier)
     return _page(request, item, actor, refusal)
+
+
+def _earlier_round(request: HttpRequest, item: AdjudicationItem) -> str:
+    """Return the address of the round that was open at `?as_of=`, where it was an earlier one; else nothing."""
+    try:
+        at = moment_of(request)
+        then = round_at(item, at) if at else item
+    except BadInput:
+        return ""
+    return f"{reverse('adjudicate', args=[then.pk])}?{request.GET.urlencode()}" if then.round < item.round else ""
 
 
 def _act(request: HttpRequest, item: AdjudicationItem) -> str:
@@ -179,6 +192,8 @@ def _page(request: HttpRequest, item: AdjudicationItem, actor: Actor, refusal: B
     as_of = None
     try:
         as_of = moment_of(request)
+        if as_of is not None:
+            round_at(item, as_of)
     except BadInput as caught:
         refusal = refusal or caught
     # Before what is shown is read: what comes in between is a conflict when the page is answered, never overlooked.
@@ -213,6 +228,7 @@ def _page(request: HttpRequest, item: AdjudicationItem, actor: Actor, refusal: B
         "texts": source_texts(versions.values(), actor, view.a, view.b, _places(request, rows, versions)),
         "as_of": as_of,
         "moments": moments_of(item),
+        "rounds": item.question.items.order_by("round") if item.round > 1 or view.waiting else [],
         "closed": closed,
         "was_settled": result_rows(view) if (as_of or closed) and view.result else None,
         "thread": thread_of(item, as_of),
@@ -257,7 +273,7 @@ def _named(guideline: Guideline | None) -> str:
 def _next(person: Person, item: AdjudicationItem) -> int | None:
     """Return the key of the gravest item that is open beside this one."""
     rows = queue_rows(person, item.question.study)
-    return next((row.pk for row in rows if not row.is_settled and row.pk != item.pk), None)
+    return next((row.pk for row in rows if row.is_ready and row.pk != item.pk), None)
 
 
 def _given(view: ItemView) -> list[tuple[str, tuple[str, str]]]:

@@ -30,7 +30,7 @@ class Moment:
 
 def moments_of(item: AdjudicationItem) -> list[Moment]:
     """Return when the item was opened, decided, settled and discussed, in order. Three queries."""
-    moments = [Moment(item.created_at, "opened")]
+    moments = [Moment(item.created_at, f"round {item.round} opened")]
     moments += [
         Moment(at, f"decision {ordinal}") for ordinal, at in item.decisions.values_list("ordinal", "decided_at")
     ]
@@ -54,6 +54,14 @@ def moment_of(request: HttpRequest) -> datetime | None:
     if at is None or at.tzinfo is None or not 2000 <= at.year <= 2999:
         raise BadInput("as_of", "it is no moment", "Write it as 2026-11-30T09:00:00Z, or choose one on the page.")
     return at
+
+
+def round_at(item: AdjudicationItem, at: datetime) -> AdjudicationItem:
+    """Return the round of the item's question that was open at a moment; raises BadInput where none was yet."""
+    found = item.question.items.filter(created_at__lte=at).order_by("-round").first()
+    if found is None:
+        raise BadInput("as_of", "the item was not there yet", "Choose one of the moments on the page.")
+    return found
 
 
 def result_rows(view: ItemView) -> dict[str, Any] | None:

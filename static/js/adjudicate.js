@@ -6,18 +6,15 @@ import { Blocks } from "./workspace/blocks.js";
 const rowOf = (element) => element?.closest?.(".difference") ?? null;
 const currentRow = () => rowOf(document.activeElement) ?? document.querySelector(".difference:not(.decided)");
 const reasons = () => [...document.querySelectorAll('#settle-form [name^="reason:"], #alternatives-reason')];
-// A span without a word, a necessary one without a reason, or two sets that both stand without one.
+// A span without a word or a reason, or two sets that both stand without one.
 const missing = () =>
-  reasons().find((field) => {
-    const said = field.closest("fieldset")?.querySelector("input:checked")?.value;
-    return field.id === "alternatives-reason" || said === "necessary" ? !field.value.trim() : !said;
-  });
+  reasons().find((field) => !field.value.trim() || (field.closest("fieldset") && !field.closest("fieldset").querySelector("input:checked")));
 let sent = null;
 
 /** Enter in a span's reason says that it is necessary, with Shift merely topical; a word that was ticked stays. */
 function say(field, topical) {
   const option = field.closest("fieldset")?.querySelector(`input[value="${topical ? "topical" : "necessary"}"]`);
-  if (option && (topical || (field.value.trim() && !option.closest(".row").querySelector(":checked")))) option.checked = true;
+  if (option && field.value.trim() && (topical || !option.closest(".row").querySelector(":checked"))) option.checked = true;
 }
 
 /** Press a row's button; rejecting needs its reason in words first. */

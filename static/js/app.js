@@ -3,6 +3,7 @@ import { bindFolds } from "./folds.js";
 import { bindLists } from "./lists.js";
 import { keep, kept } from "./store.js";
 import { isTyping } from "./typing.js";
+import { watchRequests } from "./unanswered.js";
 import { forgetOthers } from "./workspace/saver.js";
 
 const root = document.documentElement;
@@ -71,3 +72,4 @@ window.addEventListener("afterprint", () => {
 
 bindFolds(document);
 bindLists(document);
+watchRequests();

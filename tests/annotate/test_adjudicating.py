@@ -203,11 +203,12 @@ def test_settling_needs_every_decision_and_the_confirmation():
         ({"rule": NECESSARY}, "nobody said"),
         ({"rule": NECESSARY, "qualifier": NECESSARY, "other": NECESSARY}, "no support set"),
         ({"rule": NECESSARY, "qualifier": (Necessity.NECESSARY, " ")}, "without a reason"),
+        ({"rule": NECESSARY, "qualifier": (Necessity.TOPICAL, " ")}, "topical without a reason"),
         ({"rule": NECESSARY, "qualifier": ("needed", "x")}, "is no word"),
         (dict.fromkeys(("rule", "qualifier"), (Necessity.TOPICAL, "nearby")), "merely topical"),
     ],
 )
-def test_every_span_of_a_set_gets_a_word_and_a_necessary_one_a_reason(necessity, what):
+def test_every_span_of_a_set_gets_a_word_and_a_reason(necessity, what):
     desk, item = opened()
     confirm_agreed(desk.adjudicator, item)
     with pytest.raises(BadInputs, match=what):

@@ -185,6 +185,28 @@ def test_batch_refuses_nothing_differing_items_and_ones_own_question() -> None:
     assert not Decision.objects.exists()
 
 
+def test_an_item_that_waits_for_a_returned_pass_stands_apart_and_is_nobodys_next(client: Client) -> None:
+    one = agreeing()
+    grave = make_desk(key="grave", document_id="grave", study=one.study)
+    grave.submit_both(grave.content(), grave.content(answer="Never."))
+    item, waits = one.question.items.get(), grave.question.items.get()
+    return_pass(one.lead, grave.first, "Look again.")
+    assert [(row.question.key, row.waits, row.is_ready) for row in queue_rows(one.adjudicator, one.study)] == [
+        ("grave", True, False),
+        ("same", False, True),
+    ]
+    client.force_login(one.adjudicator)
+    page = client.get(f"/studies/{one.study.slug}/adjudication/").content.decode()
+    ready, _, waiting = page.partition("Waiting for a returned pass")
+    assert (f"/adjudication/{waits.pk}/" in ready, f"/adjudication/{waits.pk}/" in waiting) == (False, True)
+    assert "1 open, 1 waiting, 0 settled." in " ".join(page.split())
+    confirm_agreed(one.adjudicator, item)
+    settle_item(one.adjudicator, item, Segment.RULE_AND_EXCEPTION, WORDS)
+    assert "Next item" not in client.get(f"/adjudication/{item.pk}/").content.decode()
+    grave.submit(grave.first, grave.content())
+    assert "Next item" in client.get(f"/adjudication/{item.pk}/").content.decode()
+
+
 def test_queue_asks_as_often_for_three_items_as_for_one() -> None:
     one = agreeing()
     with CaptureQueriesContext(connection) as first:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import datetime
+import html
 import io
+import re
 from collections import defaultdict
 from fractions import Fraction
 
@@ -18,7 +20,7 @@ from hypothesis import strategies as st
 
 from annotate.domain.agreement import ALPHA_U, cohen_kappa, nominal_alpha, question_units, spans_alpha_u
 from annotate.domain.agreement_intervals import FEWEST, interval, kappa_of_table, nominal_alpha_of_table, ratio
-from annotate.domain.agreement_report import FIELDS, NOTHING_MARKED, RATIOS, Item, parts, report
+from annotate.domain.agreement_report import NOTHING_MARKED, RATIOS, Item, parts, report
 from annotate.domain.content import AnswerContract, MarkedSpan, PassContent
 from annotate.domain.unitizing import alpha_u_replicates
 from annotate.domain.vocabulary import Role, Segment
@@ -159,7 +161,10 @@ def test_page_slices_by_segment_pair_and_month_and_sends_the_items(client: Clien
     assert "1 of 1 questions" in unknown.content.decode()
     answer = client.get(f"{address}items.csv")
     rows = list(csv.DictReader(io.StringIO(answer.content.decode())))
-    assert {row["figure"] for row in rows} == {*RATIOS, *(f"equal {field}" for field in FIELDS)}
+    # Behind every number that the page shows stand its items, by the number's name.
+    shown = set(re.findall(r'<th scope="row">([^<]+)</th><td class="num">', html.unescape(page)))
+    assert {row["figure"] for row in rows} == {line.measure.name for line in report([], {})} == shown
+    assert len(rows) == len(shown)
     assert {row["question"] for row in rows} == {desk.question.key}
 
 

@@ -189,7 +189,7 @@ def test_the_page_shows_an_item_as_of_any_moment() -> None:
     settle(desk, item, slot=2, reason="second thoughts")
     moments = moments_of(item)
     assert [moment.what for moment in moments] == [
-        "opened",
+        "round 1 opened",
         "decision 1",
         "decision 2",
         "settled, result 1",
@@ -207,6 +207,25 @@ def test_the_page_shows_an_item_as_of_any_moment() -> None:
     assert "first thoughts" in shown
     assert "second thoughts" not in shown
     assert 'name="action"' not in shown
+
+
+def test_earlier_rounds_are_one_link_away_and_shown_for_moments_before_the_newest() -> None:
+    desk, first = opened()
+    settle(desk, first, reason="first thoughts")
+    then = moments_of(first)[-1]
+    return_pass(desk.adjudicator, desk.first, "Look again.")
+    desk.submit(desk.first, desk.content())
+    second = desk.question.items.get(round=2)
+    link = f'<a href="{reverse("adjudicate", args=[first.pk])}">round 1</a> · round 2'
+    assert link in page_of(desk.adjudicator, "adjudicate", second.pk)
+    assert "there is a newer round" in page_of(desk.adjudicator, "adjudicate", first.pk)
+    client = Client()
+    client.force_login(desk.adjudicator)
+    answer = client.get(reverse("adjudicate", args=[second.pk]), {"as_of": then.value}, follow=True)
+    assert answer.redirect_chain[0][0].startswith(reverse("adjudicate", args=[first.pk]))
+    assert "first thoughts" in answer.content.decode()
+    early = client.get(reverse("adjudicate", args=[second.pk]), {"as_of": "2020-01-01T00:00:00Z"})
+    assert (early.status_code, "was not there yet" in early.content.decode()) == (422, True)
 
 
 @pytest.mark.parametrize("moment", ["yesterday", "2026-11-30", "2026-11-30T09:00:00", "0001-01-01T00:00:00Z", "9" * 50])

@@ -69,6 +69,11 @@ def test_nothing_is_ticked_in_advance_and_a_key_says_topical_as_one_says_necessa
     page.keyboard.insert_text("It is the rule.")
     press(page, "Enter")
     expect(why.nth(1)).to_be_focused()
+    # Topical, too, is said with its reason.
+    press(page, "Shift+Enter")
+    expect(why.nth(1)).to_be_focused()
+    expect(page.locator("#settle-form input:checked")).to_have_count(1)
+    page.keyboard.insert_text("The rule says it alone.")
     press(page, "Shift+Enter")
     expect(page.locator(".page-head .tag.accept")).to_contain_text("settled")
     said = desk.question.results.get().span_decisions.values_list("span_name", "necessity")
