@@ -150,8 +150,9 @@ def _gates(plan: Plan) -> Iterator[PlanProblem]:
         if gate.verdict_source is not VerdictSource.RUBRIC:
             yield PlanProblem(
                 f"{where}.verdict_source",
-                f"asks for verdicts by “{gate.verdict_source}”, which no sweep records yet.",
-                f'Write "{VerdictSource.RUBRIC}".',
+                f"asks for verdicts by “{gate.verdict_source}”: in this version the evidence rubric alone gives any, "
+                "so such a gate could never be read.",
+                f'Write "{VerdictSource.RUBRIC}", or leave the gate out until a judge or people give verdicts.',
             )
         yield from _gate_reach(plan, gate, where)
 

@@ -119,6 +119,10 @@ def shortest_decimal(value: Decimal) -> str:
     return "0" if text in {"-0", ""} else text
 
 
+#: Unknown settings for which a known one is guessed: a text of thousands is no slip of the pen.
+_GUESSED = 50
+
+
 class Reader:
     """Turns parsed TOML or a payload into dataclasses, collecting every problem. Use once."""
 
@@ -145,7 +149,7 @@ class Reader:
         settings = {item.name: item for item in fields(kind)}  # type: ignore[arg-type]
         for key in data:
             if key not in settings:
-                near = _nearest(key, settings)
+                near = _nearest(key, settings) if len(self.faults) < _GUESSED else ""
                 mend = f"Did you mean “{near}”?" if near else f"Remove it; known here: {', '.join(sorted(settings))}."
                 self.faults.append(PlanProblem(_join(where, key), "is not a setting of a plan.", mend))
         values: dict[str, Any] = {}

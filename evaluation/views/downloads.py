@@ -10,6 +10,8 @@ from typing import Any
 
 from django.http import HttpResponse
 
+#: How a spreadsheet knows a formula; some take the full-width signs for the same.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -65,6 +67,6 @@ def _column(pa: Any, values: Sequence[object]) -> Any:
 def _cell(value: object) -> object:
     if value is None:
         return ""
-    if isinstance(value, str) and value[:1] in "=+-@\t\r" and value[:1]:
+    if isinstance(value, str) and value.startswith(_FORMULA):
         return f"'{value}"
     return value
