@@ -19,6 +19,7 @@ from evaluation.services.write_plan import plan_value
 from evaluation.views.access import page, sweep_for, sweep_frame
 from evaluation.views.chart_parts import Asked
 from evaluation.views.chunk_lines import chunk_lines
+from evaluation.views.fragility_rows import fragility_rows
 from evaluation.views.gate_rows import gate_lines
 from evaluation.views.report_asked import primary_view, report_for, view_title, with_query
 from evaluation.views.result_cells import OVERALL, SAMPLE_WORDS, SUPPORT, Place
@@ -63,6 +64,7 @@ def results(request: HttpRequest, pk: int) -> HttpResponse:
         "release_url": reverse("release", args=[sweep.pk]),
         "deciding": [line for line in lines if line.decides],
         "others": [line for line in lines if not line.decides],
+        "fragility": fragility_rows(report, primary_view(report)["key"]),
         "budgets": _blocks(report, budget=True),
         "charts": figures[:2],
         "more_charts": figures[2:],

@@ -18,6 +18,7 @@ from evaluation.selectors.pages import question_texts
 from evaluation.services.write_plan import plan_value
 from evaluation.views.access import page, sweep_for, sweep_frame
 from evaluation.views.chart_parts import Asked
+from evaluation.views.fragility_rows import stable_or_not
 from evaluation.views.measure_tables import measure_rows
 from evaluation.views.metric_tables import metric_rows
 from evaluation.views.phase_points import phase_table
@@ -111,9 +112,9 @@ def _segment_block(sweep: Sweep, report: Report, place: Place, segment: str) -> 
             {
                 "arm": row["arm"],
                 **report.sensitivity(place, segment, row["arm"]),
-                "always": f"{len(row['always'])} of {_counted(row)}",
-                "never": f"{len(row['never'])} of {_counted(row)}",
-                "fragile": f"{len(row['fragile'])} of {_counted(row)}",
+                "always": f"{len(row['always'])} of {stable_or_not(row)}",
+                "never": f"{len(row['never'])} of {stable_or_not(row)}",
+                "fragile": f"{len(row['fragile'])} of {stable_or_not(row)}",
                 "question_worst": share(row["question_worst"]),
                 "spread": share(row["spread"]),
                 "distinct": row["distinct_phases"],
@@ -161,7 +162,3 @@ def _question_rows(
 
 def _counts(point: PhasePoint) -> str:
     return count_of(point.numerator, point.denominator) if point.value is not None else f"undefined: {point.why}"
-
-
-def _counted(row: dict[str, Any]) -> int:
-    return len(row["always"]) + len(row["never"]) + len(row["fragile"])

@@ -287,6 +287,10 @@ def test_chart_follows_the_theme(page: Page, sign_in: Callable[..., None]) -> No
     sign_in(page, make_member(sweep.plan.study, Role.LEAD))
     page.goto(f"/sweeps/{sweep.pk}/results/")
     drawings_done(page)
+    # Whatever is below the fold is painted too: a class of another page must not take a cell's contents away.
+    page.evaluate("window.scrollTo(0, 0)")
+    painted = "cells => cells.every(one => one.checkVisibility({contentVisibilityAuto: true}))"
+    assert page.locator("table.results td *").evaluate_all(painted)
     label = page.locator("figure.chart svg text").first
     colours = []
     for scheme in ("light", "dark"):

@@ -91,6 +91,16 @@ class TestResults(TestCase):
         assert answer.status_code == 200
         return " ".join(answer.content.decode().split())
 
+    def test_results_page_begins_with_what_the_phase_alone_decides_in_each_arm_and_sample(self) -> None:
+        page = self.page("results")
+        assert page.index('id="fragility"') < page.index('id="view-1"')
+        for row in self.report.data["arms_by_view"]:
+            primary = row["view"] == "budget:130" and row["metric"] == "complete-support"
+            if primary and row["segment"] == "overall" and row["arm"] in {"window-48-16", "window-48-0"}:
+                of = sum(len(row[name]) for name in ("always", "never", "fragile"))
+                assert f"<strong>{len(row['fragile'])} of {of}</strong>" in page
+        assert "Flips that repeats at one phase show" in page
+
     def test_results_page_keeps_samples_and_views_apart(self) -> None:
         page, other = self.page("results"), self.page("results-top-k")
         assert "Fixed budget: 130 tokens" in page
