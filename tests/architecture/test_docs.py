@@ -260,3 +260,10 @@ def test_documented_protections_are_the_declared_ones() -> None:
         else:
             assert (kept == "always") is (found.update == found.delete == triggers.NEVER), table
             assert kept, table
+
+
+def test_decisions_are_numbered_without_gap_or_double_and_headed_by_their_number() -> None:
+    found = sorted(path for path in tracked() if path.parent == Path("docs/decisions"))
+    assert [int(path.name[:4]) for path in found] == list(range(1, len(found) + 1))
+    for path in found:
+        assert read(path).startswith(f"# {int(path.name[:4])}. "), path
