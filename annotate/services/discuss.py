@@ -48,10 +48,16 @@ def reply(person: Person, assignment: Assignment, text: str) -> DiscussionNote:
 def write_note(
     by: By, question: Question, kind: NoteKind, text: str, assignment: Assignment | None = None
 ) -> DiscussionNote:
-    """Append a note and its record inside the caller's transaction; raises BadInput for an unusable text."""
+    """Append a note and its record inside the caller's transaction; raises BadInput for an unusable text.
+
+    The very same as the newest note of the question, by the same person, is the second half of a double click: the note
+    there is, is returned.
+    """
     text = checked_text(text)
     # The lock gives two people at one moment two ordinals, in the order they come.
     held = Question.objects.select_for_update(of=("self",)).select_related("study").get(pk=question.pk)
+    if same := said_last(by, held, kind, text, assignment):
+        return same
     last = held.notes.aggregate(ordinal=Max("ordinal"))["ordinal"] or 0
     note = DiscussionNote.objects.create(
         question=held,
@@ -66,9 +72,25 @@ def write_note(
     return note
 
 
+def said_last(
+    by: By, question: Question, kind: NoteKind, text: str, assignment: Assignment | None = None
+) -> DiscussionNote | None:
+    """Return the newest note of a locked question where it says just this, by the same person; else None."""
+    last = question.notes.order_by("-ordinal").first()
+    if last is None or (last.kind, last.text) != (kind, text):
+        return None
+    author, about = person_or_none(by), assignment.pk if assignment else None
+    return last if (last.written_by_id, last.assignment_id) == (author.pk if author else None, about) else None
+
+
+def trimmed(text: str) -> str:
+    """Return a text as it is kept: a form's line ends as one, and no blanks around it."""
+    return text.replace("\r\n", "\n").strip()
+
+
 def checked_text(text: str, what: str = "note") -> str:
     """Return a note's text, trimmed; raises BadInput where it is empty or cannot be kept (`written`)."""
-    text = written(text.replace("\r\n", "\n").strip(), what)
+    text = written(trimmed(text), what)
     if not text:
         raise BadInput(what, "it is empty", f"Write 1 to {MOST} characters.")
     return text

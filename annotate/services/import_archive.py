@@ -21,6 +21,7 @@ from annotate.models import FixtureSet, Question, Study
 from annotate.permissions import By
 from annotate.published_form import check_form
 from annotate.services.authorise import authorise
+from annotate.services.export_fixtures import frozen_fixtures
 from annotate.services.freeze_fixtures import freeze_fixtures
 from annotate.services.import_questions import write_questions
 from annotate.services.import_sources import import_versions
@@ -61,6 +62,7 @@ def import_archive(by: By, study: Study, data: bytes, name: str, *, where: str =
     ):
         if told != ours:
             raise BadInput(f"{where}, {archive.SET}", f"it belongs to “{told}”, the study is “{ours}”", mend)
+    _check_named(files, manifest, where)
     fixtures = [_fixture(files, one, where) for one in manifest["fixtures"]]
     texts = [_source(files, one, manifest["sources"], where) for one in manifest["sources"]]
     asked = [_question(one) for one in fixtures]
@@ -81,9 +83,29 @@ def import_archive(by: By, study: Study, data: bytes, name: str, *, where: str =
                 f"not {wanted[:12]}…",
                 "Import it into an empty study with the same short name.",
             )
+        for key, _, _, published in frozen_fixtures(frozen, published=True):
+            name = f"{archive.PUBLISHED}/{key}.json"
+            if name in files and files[name] != published:
+                raise BadInput(f"{where}, {name}", "does not say what its canonical file and its sources say", _AGAIN)
     return ImportedArchive(
         frozen, sum(one.created for one in sources), sum(one.outcome != "unchanged" for one in written)
     )
+
+
+def _check_named(files: Mapping[str, bytes], manifest: Mapping[str, Any], where: str) -> None:
+    """Raise BadInput for a fixture or a text that the manifest does not name: nobody has vouched for it."""
+    keys = {f"{one['fixture_id']}.json" for one in manifest["fixtures"]}
+    derived = [one["derived"] for one in manifest["sources"] if one["derived"]]
+    named = {
+        archive.CANONICAL: keys,
+        archive.PUBLISHED: keys,
+        archive.SOURCES: {one["digest"] for one in manifest["sources"]},
+        archive.ORIGINALS: {one["parent"] for one in derived},
+    }
+    for path in sorted(files):
+        folder, _, name = path.rpartition("/")
+        if folder in named and name not in named[folder]:
+            raise BadInput(f"{where}, {path}", f"is there, and {archive.SET} does not name it", _AGAIN)
 
 
 def _canonical(files: Mapping[str, bytes], name: str, form: str, where: str) -> dict[str, Any]:

@@ -12,13 +12,14 @@ from annotate.selectors.discussion import is_reopened
 from annotate.services.authorise import authorise
 from annotate.services.clock import refuse_early
 from annotate.services.decide import locked_item
-from annotate.services.discuss import write_note
+from annotate.services.discuss import said_last, trimmed, write_note
 
 
 def reopen_item(person: Person, item: AdjudicationItem, reason: str) -> DiscussionNote:
     """Take a settled item back into the queue; nothing of it can be frozen until it is settled again.
 
-    Every decision and result stays. Settling makes the next revision of the result, also where it says the same.
+    Opening it for the same reason twice in a row (a double click) opens it once. Every decision and result stays.
+    Settling makes the next revision of the result, also where it says the same.
     Raises NotAllowed (own question included), BadInput without a reason, Conflict for an item that is not settled,
     is open again already, or waits for a pass, and where this server's clock runs behind (`clock`).
     """
@@ -29,6 +30,8 @@ def reopen_item(person: Person, item: AdjudicationItem, reason: str) -> Discussi
             raise Conflict("item", waiting, "Reload the page.")
         last = held.results.order_by("-ordinal").first()
         if last is None or is_reopened(held):
+            if same := said_last(person, held.question, NoteKind.REOPENED, trimmed(reason)):
+                return same
             raise Conflict("item", "it is open", "Only a settled item can be opened again. Reload the page.")
         note = write_note(person, held.question, NoteKind.REOPENED, reason)
         refuse_early(note.written_at, last.settled_at, "result", after=True)

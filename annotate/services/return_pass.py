@@ -14,7 +14,7 @@ from annotate.records_passes import PASS_RETURNED, record_in_study
 from annotate.selectors.adjudication import refuse_own_question
 from annotate.services.all_or_none import all_or_none
 from annotate.services.authorise import authorise
-from annotate.services.discuss import checked_text, write_note
+from annotate.services.discuss import checked_text, said_last, write_note
 
 
 def return_passes(by: By, tasks: Sequence[Assignment], reason: str) -> int:
@@ -25,9 +25,9 @@ def return_passes(by: By, tasks: Sequence[Assignment], reason: str) -> int:
 def return_pass(by: By, assignment: Assignment, reason: str) -> Assignment:
     """Open a submitted pass for further work; the submission stays, and agreement is still computed on the first one.
 
-    Its annotator reads the reason, and from then on the discussion of their pass. Leads and adjudicators may, but for
-    a question they marked themselves. Raises NotAllowed, BadInput without a reason, Conflict for a pass that is not
-    submitted.
+    Returning it for the same reason twice in a row (a double click) returns it once. Its annotator reads the reason,
+    and from then on the discussion of their pass. Leads and adjudicators may, but for a question they marked
+    themselves. Raises NotAllowed, BadInput without a reason, Conflict for a pass that is not submitted.
     """
     question = assignment.question
     actor = authorise(by, question.study, "pass.return")
@@ -35,9 +35,14 @@ def return_pass(by: By, assignment: Assignment, reason: str) -> Assignment:
     reason = checked_text(reason, "reason")
     with transaction.atomic():
         # Whoever submits or decides locks the question first too.
-        Question.objects.select_for_update(of=("self",)).get(pk=question.pk)
+        locked = Question.objects.select_for_update(of=("self",)).get(pk=question.pk)
         held = Assignment.objects.filter(pk=assignment.pk, state=Assignment.State.SUBMITTED)
         if not held.update(state=Assignment.State.RETURNED, note=reason):
+            assignment.refresh_from_db()
+            if assignment.state == Assignment.State.RETURNED and said_last(
+                by, locked, NoteKind.RETURNED, reason, assignment
+            ):
+                return assignment
             raise Conflict("pass", "it is not submitted", "Only a submitted pass can be returned.")
         assignment.refresh_from_db()
         record_in_study(

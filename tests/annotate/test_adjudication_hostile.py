@@ -178,6 +178,28 @@ def test_settling_by_a_double_click_makes_one_result() -> None:
     assert item.results.count() == 1
 
 
+def test_notes_returns_and_reopenings_by_a_double_click_are_one_each() -> None:
+    desk, item = opened()
+    settled(desk, item)
+    other = make_member(desk.study, Role.ADJUDICATOR)
+    for form in (
+        {"action": "note", "text": "The heading is odd."},
+        {"action": "reopen", "text": "The exception was overlooked."},
+        {"action": "note", "side": "a", "text": "The heading is odd."},
+        {"action": "return", "side": "a", "text": "Count the days again."},
+    ):
+        assert [post(desk.adjudicator, item, **form).status_code for _ in range(2)] == [302, 302], form
+    assert list(desk.question.notes.values_list("kind", flat=True)) == ["note", "reopened", "note", "returned"]
+    assert Record.objects.filter(kind="pass.returned").count() == 1
+    # Somebody else, or another reason, is no double click.
+    refused(post(other, item, action="return", side="a", text="Count the days again."), 409)
+    refused(post(desk.adjudicator, item, action="return", side="a", text="And the hours."), 409)
+    assert post(other, item, action="note", text="The heading is odd.").status_code == 302
+    assert post(desk.adjudicator, item, action="note", text="The heading is odd.").status_code == 302
+    assert desk.question.notes.count() == 6
+    assert verify().findings == ()
+
+
 def test_nothing_is_said_of_a_span_before_somebody_says_it() -> None:
     desk, item = opened()
     decided(desk, item)

@@ -295,6 +295,21 @@ def test_the_longest_name_of_a_fixture_is_unpacked() -> None:
             "is not the fixture the manifest names",
             id="another fixture",
         ),
+        pytest.param(
+            lambda files: files | {"canonical/one-more.json": files["canonical/who-may-keep.json"]},
+            "one-more.json: is there, and set.json does not name it",
+            id="a fixture too many",
+        ),
+        pytest.param(
+            lambda files: files | {f"sources/{'0' * 64}": b"more"},
+            "is there, and set.json does not name it",
+            id="a source too many",
+        ),
+        pytest.param(
+            lambda files: files | {"published/who-pays.json": files["published/who-pays.json"].replace(b"Who", b"Wha")},
+            "does not say what its canonical file",
+            id="a published fixture that says something else",
+        ),
     ],
 )
 def test_import_refuses_an_archive_made_sound_again_after_a_change(

@@ -20,6 +20,7 @@ from annotate.selectors.fixtures import (
 from annotate.selectors.frozen_partition import frozen_partition
 from annotate.services.freeze_fixtures import freeze_fixtures
 from annotate.services.reopen_item import reopen_item
+from annotate.services.settle_item import settle_item
 from ledger.models import Record
 from ledger.services.verify import verify
 from tests.annotate.passes import make_desk
@@ -171,6 +172,26 @@ def test_two_freezes_of_one_name_at_once_make_one_set():
     assert sorted(one is None for one in refused) == [False, False, True]
     assert all("there is a set called “v1” already" in str(one) for one in refused if one)
     assert (desk.study.fixture_sets.count(), Fixture.objects.count()) == (1, 1)
+    assert verify().findings == ()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_freeze_holds_a_question_that_is_settled_at_the_same_moment_whole_or_not_at_all():
+    desk = make_desk()
+    last = settle(desk)
+    reopen_item(desk.adjudicator, last.item, "The exception was overlooked.")
+    words = {row.span_name: (row.necessity, "the limit rests on it") for row in last.span_decisions.all()}
+    frozen, made = at_once(
+        lambda: freeze_fixtures(desk.lead, desk.study, "v1"),
+        lambda: settle_item(desk.adjudicator, last.item, last.segment, words),
+    )
+    assert made is None
+    if frozen is None:
+        order = list(Record.objects.order_by("seq").values_list("kind", flat=True))[-2:]
+        assert order == ["item.settled", "fixtures.frozen"]
+    else:
+        assert "opened again" in str(frozen)
+        assert not desk.study.fixture_sets.exists()
     assert verify().findings == ()
 
 
