@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from urllib.parse import unquote, unquote_to_bytes
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
@@ -13,7 +14,10 @@ from annotate.views.respond import respond
 
 
 class RefusalMiddleware:
-    """Answers 403 for NotAllowed, 409 for Conflict and 422 for BadInput: JSON for API paths, else a page or partial."""
+    """Answers 403 for NotAllowed, 409 for Conflict and 422 for BadInput and for a form that is no UTF-8.
+
+    JSON for API paths, else a page or partial.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -21,6 +25,13 @@ class RefusalMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Pass the request on."""
         return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, *_view: object) -> HttpResponse | None:
+        """Refuse a form that is not UTF-8: Django would store U+FFFD in place of what somebody meant."""
+        if request.content_type != "application/x-www-form-urlencoded" or request.method != "POST":
+            return None
+        problem = _not_utf8(request.body)
+        return _answer(request, 422, "This was not accepted", [problem]) if problem else None
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """Return the refusal's answer; None leaves any other exception to Django."""
@@ -31,6 +42,22 @@ class RefusalMiddleware:
         if isinstance(exception, BadInput):
             return _answer(request, 422, "This was not accepted", exception.problems)
         return None
+
+
+def _not_utf8(body: bytes) -> BadInput | None:
+    for field in body.split(b"&"):
+        name, _, value = field.partition(b"=")
+        for part in (name, value):
+            raw = unquote_to_bytes(part)
+            try:
+                raw.decode("utf-8")
+            except UnicodeDecodeError as error:
+                return BadInput(
+                    unquote(name.decode("ascii", "replace"))[:80],
+                    f"its byte {error.start} (0x{raw[error.start]:02x}) is not UTF-8",
+                    "Send the form as UTF-8, whole characters only.",
+                )
+    return None
 
 
 def _answer(request: HttpRequest, status: int, title: str, problems: Sequence[BadInput]) -> HttpResponse:

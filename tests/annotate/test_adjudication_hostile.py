@@ -356,6 +356,29 @@ def test_a_text_that_cannot_be_kept_is_refused_wherever_it_is_written(text: str)
         reopen_item(desk.adjudicator, item, text)
 
 
+@pytest.mark.parametrize(
+    ("text", "byte"),
+    [("%ED%A0%80", "byte 0 (0xed)"), ("ab%ff", "byte 2 (0xff)"), ("%C3", "byte 0 (0xc3)"), ("x%80", "byte 1 (0x80)")],
+)
+def test_a_form_that_is_no_utf8_is_refused_and_never_stored_with_other_characters(text: str, byte: str) -> None:
+    desk, item = opened()
+    client = Client()
+    client.force_login(desk.adjudicator)
+    row = item.disagreements.first()
+    form = "application/x-www-form-urlencoded"
+    for fields in (f"action=note&text={text}", f"action=a&disagreement={row.pk}&reason={text}"):
+        answer = client.post(reverse("adjudicate", args=[item.pk]), fields.encode(), content_type=form)
+        page = answer.content.decode()
+        assert (answer.status_code, f"its {byte} is not UTF-8" in page) == (422, True)
+    named = client.post(reverse("sign-in"), f"user{text}=x".encode(), content_type=form)
+    assert named.status_code == 422
+    assert not desk.question.notes.exists()
+    assert not item.decisions.exists()
+    # U+FFFD itself is a character like any other.
+    kept = client.post(reverse("adjudicate", args=[item.pk]), b"action=note&text=a+%EF%BF%BD+b", content_type=form)
+    assert (kept.status_code, desk.question.notes.get().text) == (302, "a \ufffd b")
+
+
 def test_a_clock_that_runs_behind_hides_no_reopening_and_no_decision(monkeypatch: pytest.MonkeyPatch) -> None:
     desk, item = opened()
     now = timezone.now
