@@ -30,6 +30,7 @@ class Action:
 
 ACTIONS: tuple[Action, ...] = (
     Action("mark", "m", "Mark the selected text"),
+    Action("letters", "e", "Letters at the sentences in view: a letter marks its sentence"),
     Action("caret", "c", "Caret mode: arrows move by character, Ctrl by word, Shift extends"),
     Action("start-back", "[", "Start of the span one character earlier"),
     Action("start-on", "{", "Start of the span one character later"),

@@ -97,6 +97,45 @@ def test_caret_moves_by_grapheme_and_word_over_every_kind_of_character(
     saved(page, desk.first, lambda content: (len(text.encode()) - 3, len(text.encode())) in places(content))
 
 
+def test_any_sentence_in_view_takes_at_most_three_keys_whatever_its_number(
+    page: Page, live_server: Any, sign_in: SignIn, check_accessibility: Callable[[Page], None]
+) -> None:
+    text = "".join(f"Rule {number:05d} is kept for a week.\n\n" for number in range(1_500))
+    desk = make_desk(text)
+    sign_in(page, desk.one)
+    open_task(page, live_server, desk.first)
+    press(page, "/")
+    page.keyboard.insert_text("Rule 01200")
+    expect(page.locator("#find-count")).to_have_text("1 of 1")
+    press(page, "Escape")
+    run = page.locator("[data-n='1201']")
+    expect(run).to_be_in_viewport()
+    press(page, "e")
+    hint = run.get_attribute("data-hint")
+    assert hint is not None
+    shown = page.locator("[data-hint]").evaluate_all("(all) => all.map((one) => one.dataset.hint)")
+    assert len(set(shown)) == len(shown) == len([one for one in shown if len(one) <= 2])
+    check_accessibility(page)
+    # No other key is theirs, and Escape or a click takes them away.
+    press(page, "Escape")
+    expect(page.locator("[data-hint]")).to_have_count(0)
+    press(page, "e n")
+    expect(page.locator(".set-card")).to_have_count(0 if "n" in {one[0] for one in shown} else 1)
+    press(page, "Escape")
+    press(page, "e")
+    page.keyboard.type(run.get_attribute("data-hint") or "")
+    at = text.index("Rule 01200")
+    saved(page, desk.first, lambda content: (at, at + len("Rule 01200 is kept for a week.")) in places(content))
+    expect(page.locator("[data-hint]")).to_have_count(0)
+    # Among very many sentences in view two letters say which.
+    page.set_viewport_size({"width": 1440, "height": 3_000})
+    press(page, "e")
+    lengths = page.locator("[data-hint]").evaluate_all(
+        "(all) => [...new Set(all.map((one) => one.dataset.hint.length))]"
+    )
+    assert lengths == {2}
+
+
 def test_a_person_chooses_another_key_and_keeps_it(
     page: Page, live_server: Any, sign_in: SignIn, expect_status: Callable[..., None]
 ) -> None:

@@ -162,7 +162,7 @@ def test_another_source_opens_beside_what_is_marked_and_takes_marks_of_its_own_v
     expect(page.locator(".span-row")).to_have_count(2)
 
 
-@pytest.mark.parametrize("name", ["rtl", "phone", "reduced"])
+@pytest.mark.parametrize("name", ["rtl", "phone", "4k", "reduced"])
 def test_text_of_any_direction_and_screens_of_any_size_are_accessible(
     name: str,
     new_page: Callable[..., Page],
@@ -172,15 +172,25 @@ def test_text_of_any_direction_and_screens_of_any_size_are_accessible(
 ) -> None:
     text = "مرحبا بكم. الحد 100 يوم. شكرا لكم." if name == "rtl" else "Plain text. It goes on."
     desk = make_desk(text)
-    options = {"viewport": {"width": 390, "height": 800}} if name == "phone" else {}
+    sizes = {"phone": (390, 800), "4k": (3840, 2160)}
+    width, height = sizes.get(name, (1440, 900))
+    options = {"viewport": {"width": width, "height": height}}
     page = new_page(**options, **({"reduced_motion": "reduce"} if name == "reduced" else {}))
     sign_in(page, desk.one)
     open_task(page, live_server, desk.first)
     press(page, "2 Enter")
     (place,) = places(saved(page, desk.first, lambda content: len(content.spans) == 1))
     assert text.encode()[slice(*place)].decode() == ("الحد 100 يوم." if name == "rtl" else "It goes on.")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    if name == "reduced":
+        moving = page.evaluate(
+            """() => [...document.querySelectorAll("*")].filter((one) => {
+                 const style = getComputedStyle(one);
+                 return style.animationName !== "none" || !/^0s/.test(style.transitionDuration);
+               }).length"""
+        )
+        assert moving == 0
     if name == "phone":
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         page.get_by_role("button", name="Sets and answer").click()
         expect(page.locator(".span-row")).to_be_visible()
         page.get_by_role("button", name="Source", exact=True).click()
@@ -205,3 +215,24 @@ def test_a_sentence_as_long_as_a_book_is_marked_without_loading_it(
     expect(page.locator(".span-row .quote")).to_contain_text("x")
     for route in held:
         route.continue_()
+
+
+def test_paper_shows_the_whole_source_the_spans_and_the_answer(page: Page, live_server: Any, sign_in: SignIn) -> None:
+    desk = make_desk("".join(f"Rule {number:05d} is kept for a week.\n\n" for number in range(300)))
+    save_pass(desk.one, desk.first, 0, desk.content())
+    sign_in(page, desk.one)
+    open_task(page, live_server, desk.first)
+    page.wait_for_function("() => !document.querySelector('.block.waiting')")
+    page.emulate_media(media="print")
+    for width in (1100, 720):
+        page.set_viewport_size({"width": width, "height": 1000})
+        cut = page.evaluate(
+            """() => ["#source", "#pass-form", "body"].filter((name) => {
+                 const part = document.querySelector(name);
+                 return part.scrollHeight > part.clientHeight + 2;
+               })"""
+        )
+        assert cut == [], f"{width} px of paper cut {cut}"
+        for part in (".span-row .span-open", ".set-card .chip", "#answer"):
+            expect(page.locator(part).first).to_be_visible()
+        expect(page.locator("#sentence-entry")).to_be_hidden()

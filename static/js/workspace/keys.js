@@ -1,6 +1,7 @@
 // Keys of the workspace. None is taken from a field somebody writes in, nor from an open dialog.
 import { isTyping } from "../typing.js";
 import { Caret } from "./caret.js";
+import { Hints } from "./hints.js";
 import { KeySheet } from "./keysheet.js";
 
 const RANGE = /^\s*(\d{1,7})\s*(?:[-–]\s*(\d{1,7})\s*)?$/;
@@ -12,6 +13,8 @@ export class Keys {
     this.desk = desk;
     this.sheet = new KeySheet(desk.state);
     this.entry = $("sentence-entry");
+    this.hints = new Hints(() => desk.source, (number) => this.sentences(number), (text) => desk.say(text));
+    document.addEventListener("pointerdown", () => this.hints.on && this.hints.leave());
     document.addEventListener("keydown", (event) => this.#down(event));
     this.entry?.addEventListener("keydown", (event) => this.#entered(event));
   }
@@ -66,6 +69,7 @@ export class Keys {
   #handle(event) {
     const { desk } = this;
     const { caret } = desk.reading;
+    if (this.hints.on && this.hints.key(event)) return true;
     if (caret.on && Caret.keys.has(event.key) && !event.metaKey) {
       caret.key(event);
       return true;
@@ -119,6 +123,7 @@ export class Keys {
     const { reading } = desk;
     const acts = {
       mark: () => this.#mark(),
+      letters: () => desk.source && this.hints.toggle(),
       caret: () => reading.caret.toggle(),
       "start-back": () => this.#edge("start-back"),
       "start-on": () => this.#edge("start-on"),

@@ -5,6 +5,7 @@ import { setClass } from "./marks.js";
 
 const ROWS = 100;
 const CHIPS = 40;
+const CHIP_QUOTE = 48;
 const $ = (id) => document.getElementById(id);
 const clone = (id) => $(id).content.firstElementChild.cloneNode(true);
 const write = (element, text) => {
@@ -89,6 +90,8 @@ export class Panel {
     chip.dataset.name = span.name;
     write(chip.querySelector(".chip-label"), span.name === span.label ? span.label : `${span.name} (${span.label})`);
     write(chip.querySelector(".range"), `${span.start}–${span.end}`);
+    const quote = this.desk.quoteOf(span);
+    write(chip.querySelector(".quote"), quote.length > CHIP_QUOTE ? `${quote.slice(0, CHIP_QUOTE)}…` : quote);
     if (span.name === this.desk.chosen) chip.setAttribute("aria-current", "true");
     else chip.removeAttribute("aria-current");
   }
