@@ -11,4 +11,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("<int:pk>/find/", workspace_source.find_in_source, name="workspace-find"),
     path("<int:pk>/sources/", workspace_source.find_sources, name="workspace-sources"),
     path("<int:pk>/moves/", workspace_source.moves, name="workspace-moves"),
+    path("<int:pk>/original/", workspace_source.original, name="workspace-original"),
 ]

@@ -11,16 +11,18 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
+from annotate.domain.access import touches_hidden
 from annotate.domain.content import PassContent
 from annotate.domain.errors import BadInput
 from annotate.domain.find import around, find, phrase_pattern
-from annotate.domain.spans import ByteSpan
+from annotate.domain.spans import ByteSpan, check_span
 from annotate.models import Assignment, SourceVersion
 from annotate.permissions import Actor, actor_for, require
 from annotate.selectors.passes import assignments_of, content_of, marks_between
 from annotate.selectors.source_text import layout_of
 from annotate.selectors.sources import hidden_from, versions_visible_to
 from annotate.selectors.succession import moves_of, standings
+from annotate.services.transcode import quotation_in_original
 from annotate.views.source_blocks import draw_blocks, highlights_of, mark_styles
 from annotate.views.study_nav import asker
 
@@ -165,6 +167,31 @@ def moves(request: HttpRequest, pk: int) -> HttpResponse:
         for move in moves_of(content_of(assignment)[1], versions, actor, assignment.question.as_of)
     ]
     return private(JsonResponse({"moves": found}))
+
+
+@require_GET
+@login_required
+def original(request: HttpRequest, pk: int) -> HttpResponse:
+    """Return where bytes `?start=` to `?end=` of a derived version stand in the file that it was made from.
+
+    404 for a version that is an original itself; 422 where the bytes are no span, or not for this reader.
+    """
+    reading = _reading(request, pk)
+    lineage = reading.version.derived
+    if not lineage:
+        raise Http404("the version is an original: its bytes are its own")
+    try:
+        span = ByteSpan(block_index(request, "start", 0), block_index(request, "end", 0))
+        if touches_hidden(span, reading.hidden):
+            raise BadInput("span", "it touches a range that you may not read", "Choose what is shown to you.")
+        whole = check_span(bytes(reading.version.content), span.start, span.end)
+        place, _ = quotation_in_original(reading.version, whole)
+    except BadInput as refusal:
+        return private(JsonResponse({"problems": [refusal.as_dict()]}, status=422))
+    encoding = lineage["settings"]["encoding"]
+    return private(
+        JsonResponse({"start": place.start, "end": place.end, "parent": lineage["parent"], "encoding": encoding})
+    )
 
 
 def _about(assignment: Assignment, version: SourceVersion) -> dict[str, str]:

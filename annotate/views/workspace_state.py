@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,6 +76,8 @@ def page_state(
     digests = list(dict.fromkeys([*(tab.sha256 for tab in tabs), *(row.span.version for row in spans)]))
     at = {digest: index for index, digest in enumerate(digests)}
     titles = {row.span.version: row.version for row in spans} | {tab.sha256: tab for tab in tabs}
+    shown = [version.pk for version in titles.values() if version]
+    derived = set(SourceVersion.objects.filter(pk__in=shown).exclude(derived={}).values_list("pk", flat=True))
     forbidden = set(content.forbidden)
     pk = assignment.pk
     return {
@@ -85,7 +87,7 @@ def page_state(
         "saveKey": work.save_key if work else "",
         "closed": closed(assignment),
         "version": version.sha256 if version else None,
-        "versions": [_version(digest, titles.get(digest), standing) for digest in digests],
+        "versions": [_version(digest, titles.get(digest), standing, derived) for digest in digests],
         "spans": [
             [
                 at[row.span.version],
@@ -112,6 +114,7 @@ def page_state(
             "layout": reverse("workspace-layout", args=[pk]),
             "find": reverse("workspace-find", args=[pk]),
             "sources": reverse("workspace-sources", args=[pk]),
+            "original": reverse("workspace-original", args=[pk]),
             "moves": reverse("workspace-moves", args=[pk]),
             "page": reverse("workspace", args=[pk]),
             "signIn": reverse("sign-in"),
@@ -119,7 +122,9 @@ def page_state(
     }
 
 
-def _version(digest: str, version: SourceVersion | None, standing: Mapping[int, Standing]) -> dict[str, Any]:
+def _version(
+    digest: str, version: SourceVersion | None, standing: Mapping[int, Standing], derived: Collection[int]
+) -> dict[str, Any]:
     if version is None:
         return {"sha": digest, "pk": None, "title": "a source you may no longer read", "label": "", "stale": ""}
     return {
@@ -129,6 +134,7 @@ def _version(digest: str, version: SourceVersion | None, standing: Mapping[int, 
         "label": version.version_label,
         "bytes": version.byte_length,
         "stale": standing[version.pk].note,
+        "derived": version.pk in derived,
     }
 
 

@@ -10,6 +10,9 @@ const ATOMS = { CR: "\r", NUL: "\0", DEL: "\x7f" };
 /** UTF-8 length of a text. */
 export const byteLength = (text) => encoder.encode(text).length;
 
+/** The first `most` UTF-16 units of a text, one less where a pair would be cut in two. */
+export const headOf = (text, most) => text.slice(0, splitsPair(text, most) ? most - 1 : most);
+
 function splitsPair(text, offset) {
   const before = text.charCodeAt(offset - 1);
   const after = text.charCodeAt(offset);

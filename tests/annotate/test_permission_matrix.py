@@ -109,6 +109,7 @@ ROWS = [
     page("workspace-find", "task", GET=ONE, hidden=MEMBERS),
     page("workspace-sources", "task", GET=ONE, hidden=MEMBERS),
     page("workspace-moves", "task", GET=ONE, hidden=MEMBERS),
+    page("workspace-original", "task", GET=ONE, hidden=MEMBERS),
     page("adjudication", "study", GET=ADJUDICATOR),
     page("adjudicate", "item", GET=ADJUDICATOR, POST=ADJUDICATOR, hidden=ANNOTATORS),
     page("adjudicate", "item", GET=ADJUDICATOR, POST=ADJUDICATOR, hidden=ANNOTATORS, body={"action": "reopen"}),

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from annotate.domain.import_formats.sources_toml import SourceEntry
 from annotate.domain.source_layout import lay_out
+from annotate.permissions import OPERATOR
+from annotate.services.import_sources import import_source_version
 from annotate.services.save_pass import save_pass
 from tests.annotate.passes import Desk, make_desk
 from tests.browser.workspace import open_task, places, press, saved
@@ -236,3 +240,19 @@ def test_paper_shows_the_whole_source_the_spans_and_the_answer(page: Page, live_
         for part in (".span-row .span-open", ".set-card .chip", "#answer"):
             expect(page.locator(part).first).to_be_visible()
         expect(page.locator("#sentence-entry")).to_be_hidden()
+
+
+def test_a_mark_on_a_transcoded_text_says_where_it_stands_in_the_original_file(
+    page: Page, live_server: Any, sign_in: SignIn
+) -> None:
+    desk = make_desk()
+    entry = SourceEntry("fees.txt", "fees", "1", date(2026, 1, 1), encoding="cp1252")
+    file = "Gebühr €. Für höchstens 30 Tage.".encode("cp1252")
+    version = import_source_version(OPERATOR, desk.study, entry, file).version
+    sign_in(page, desk.one)
+    open_task(page, live_server, desk.first, f"?version={version.pk}")
+    press(page, "2 Enter")
+    saved(page, desk.first, lambda content: len(content.spans) == 1)
+    # 13 bytes of UTF-8 are 10 of the file: two letters and a euro sign take more.
+    expect(page.locator(".span-row.chosen .original")).to_contain_text("In the original (cp1252,")
+    expect(page.locator(".span-row.chosen .original")).to_contain_text("bytes 10–32")

@@ -1,5 +1,6 @@
 // The desk somebody works at: the content, what is chosen, and the one way a change is made: applied here, drawn at once,
 // noted for undo, kept in local storage and sent as a revision. What the changes are stands in spans.js and sets.js.
+import { headOf } from "../bytes.js";
 import { Content } from "./content.js";
 import { Exchange } from "./exchange.js";
 import { Form } from "./form.js";
@@ -124,7 +125,7 @@ export class Desk {
   }
 
   keepQuote(span, text) {
-    this.quotes.set(place(span), text.slice(0, 240));
+    this.quotes.set(place(span), headOf(text, 240));
   }
 
   /** What is selected in the source, in bytes; the plain form shows it too. */

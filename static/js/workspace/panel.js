@@ -1,7 +1,9 @@
 // The right-hand side: cards of the support sets and the list of spans, which is also how a screen reader reads the marks.
 // Only what differs is written: a hundred rows written anew are styled and laid out anew with every change.
+import { headOf } from "../bytes.js";
 import { setLetter } from "./content.js";
 import { setClass } from "./marks.js";
+import { Originals } from "./originals.js";
 
 const ROWS = 100;
 const CHIPS = 40;
@@ -22,6 +24,7 @@ export class Panel {
     this.cards = $("sets");
     this.list = $("spans");
     this.rows = new Map();
+    this.originals = new Originals(desk.urls.original, () => this.render());
     this.list.replaceChildren();
     for (const plain of document.querySelectorAll("[data-plain]")) plain.remove();
     this.cards.addEventListener("click", (event) => this.#cardClick(event));
@@ -91,7 +94,7 @@ export class Panel {
     write(chip.querySelector(".chip-label"), span.name === span.label ? span.label : `${span.name} (${span.label})`);
     write(chip.querySelector(".range"), `${span.start}–${span.end}`);
     const quote = this.desk.quoteOf(span);
-    write(chip.querySelector(".quote"), quote.length > CHIP_QUOTE ? `${quote.slice(0, CHIP_QUOTE)}…` : quote);
+    write(chip.querySelector(".quote"), quote.length > CHIP_QUOTE ? `${headOf(quote, CHIP_QUOTE)}…` : quote);
     if (span.name === this.desk.chosen) chip.setAttribute("aria-current", "true");
     else chip.removeAttribute("aria-current");
   }
@@ -156,6 +159,9 @@ export class Panel {
     const controls = row.querySelector(".controls");
     controls.hidden = !isChosen || closed;
     if (controls.hidden) return;
+    const original = row.querySelector(".original");
+    write(original, this.originals.of(versions.get(span.version), span.start, span.end));
+    original.hidden = !original.textContent;
     const label = row.querySelector(".pick-label");
     if (![...label.options].some((option) => option.value === span.label)) label.add(new Option(span.label, span.label));
     label.value = span.label;
