@@ -172,26 +172,24 @@ def moves(request: HttpRequest, pk: int) -> HttpResponse:
 @require_GET
 @login_required
 def original(request: HttpRequest, pk: int) -> HttpResponse:
-    """Return where bytes `?start=` to `?end=` of a derived version stand in the file that it was made from.
+    """Return where bytes `?start=` to `?end=` (all without them) stand in the file that the version was made from.
 
-    404 for a version that is an original itself; 422 where the bytes are no span, or not for this reader.
+    An original is its own file. 422 where the bytes are no span of the version, or not for this reader.
     """
     reading = _reading(request, pk)
-    lineage = reading.version.derived
-    if not lineage:
-        raise Http404("the version is an original: its bytes are its own")
+    version, lineage = reading.version, reading.version.derived
+    start, end = block_index(request, "start", 0), block_index(request, "end", version.byte_length)
     try:
-        span = ByteSpan(block_index(request, "start", 0), block_index(request, "end", 0))
-        if touches_hidden(span, reading.hidden):
+        if touches_hidden(ByteSpan(start, end), reading.hidden):
             raise BadInput("span", "it touches a range that you may not read", "Choose what is shown to you.")
-        whole = check_span(bytes(reading.version.content), span.start, span.end)
-        place, _ = quotation_in_original(reading.version, whole)
+        place = check_span(bytes(version.content), start, end)
+        if lineage:
+            place, _ = quotation_in_original(version, place)
     except BadInput as refusal:
         return private(JsonResponse({"problems": [refusal.as_dict()]}, status=422))
-    encoding = lineage["settings"]["encoding"]
-    return private(
-        JsonResponse({"start": place.start, "end": place.end, "parent": lineage["parent"], "encoding": encoding})
-    )
+    parent = lineage["parent"] if lineage else version.sha256
+    encoding = lineage["settings"]["encoding"] if lineage else ""
+    return private(JsonResponse({"start": place.start, "end": place.end, "parent": parent, "encoding": encoding}))
 
 
 def _about(assignment: Assignment, version: SourceVersion) -> dict[str, str]:

@@ -141,6 +141,11 @@ def check_accessibility() -> Callable[[Page], None]:
     """Return `check_accessibility(page)`: fails with every axe violation, its elements and the way to mend it."""
 
     def check(page: Page) -> None:
+        # A colour on its way to another one is nobody's contrast.
+        page.evaluate(
+            """() => Promise.allSettled(
+                 document.getAnimations().filter((one) => one instanceof CSSTransition).map((one) => one.finished))"""
+        )
         violations = Axe().run(page, options=AXE).response["violations"]
         lines = [
             f"{found['id']} ({found['impact']}): {found['help']} — "
