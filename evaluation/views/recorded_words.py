@@ -14,6 +14,7 @@ _WORDS = {
     "permission leaks observed": "permission leaks observed",
     "superseded evidence observed": "pieces of superseded evidence observed",
     "reads as collect-more": "reads as “collect more evidence”",
+    "“collect-more”": "“collect more evidence”",
 }
 
 

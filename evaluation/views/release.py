@@ -31,7 +31,7 @@ from evaluation.services.sign_release import sign_release
 from evaluation.services.write_plan import plan_value
 from evaluation.views.access import page, sweep_for, sweep_frame
 from evaluation.views.gate_rows import gate_lines, in_words, veto_in_words
-from evaluation.views.recorded_words import shown
+from evaluation.views.recorded_words import plain, shown
 from evaluation.views.release_record import HELD_OUT_COLUMNS, NUMBERS, behind, held_out_row, number, reproduce
 from evaluation.views.sweep_tabs import sweep_tabs
 from evaluation.views.wording import percent, said, words
@@ -71,7 +71,7 @@ def _sign(request: HttpRequest, sweep: Sweep, actor: Actor) -> HttpResponse:
                 override_reason=request.POST.get("reason", ""),
             )
         except (ReasonMissing, CannotAccept) as bad:
-            problems.append(BadInput("signature", str(bad).rstrip("."), ""))
+            problems.append(BadInput("signature", plain(str(bad)).rstrip("."), ""))
         else:
             return redirect("release", sweep.pk)
     return _show(request, sweep, actor, problems, 422)

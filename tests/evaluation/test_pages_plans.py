@@ -298,7 +298,7 @@ class TestReleasePage(TestCase):
     def test_override_needs_a_reason_and_keeps_it_in_sight(self) -> None:
         answer = self.sign(disposition="reject")
         assert answer.status_code == 422
-        assert "write down why" in answer.content.decode()
+        assert "says “collect more evidence”. To sign “reject” instead, write down why" in answer.content.decode()
         assert not Release.objects.exists()
         assert self.sign(disposition="reject", reason="The <b>date</b> is past.").status_code == 302
         page = self.client.get(self.address).content.decode()
