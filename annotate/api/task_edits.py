@@ -14,7 +14,7 @@ from annotate.api.listing import parameters
 from annotate.api.studies import times
 from annotate.api.tasks import TaskEndpoint
 from annotate.domain.errors import BadInput
-from annotate.domain.keys import check_keys, keys_of
+from annotate.domain.keys import keys_of
 from annotate.domain.pass_edits import read_edits
 from annotate.services.choose_keys import choose_keys
 from annotate.services.count_time import count_time
@@ -84,7 +84,7 @@ class MyKeys(Endpoint):
     def put(self, request: Request) -> Response:
         """Choose keys; an action that is left out gets its own key back."""
         parameters(request, {})
-        chosen = check_keys(members(request.data, ["keys"])["keys"])
+        chosen = members(request.data, ["keys"])["keys"]
         return Response({"keys": keys_of(choose_keys(self.person, chosen))})
 
 

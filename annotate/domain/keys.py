@@ -58,14 +58,20 @@ _BY_NAME = {action.name: action for action in ACTIONS}
 
 
 def keys_of(chosen: Mapping[str, str]) -> dict[str, str]:
-    """Return action → key for a person who chose some; what is no longer an action is left out."""
-    return {action.name: chosen.get(action.name, action.key) for action in ACTIONS}
+    """Return action → key for a person who chose some; what is no longer an action is left out.
+
+    What somebody chose stays theirs: an action that came later and has that key of its own has none for them ("").
+    """
+    known = {name: key for name, key in chosen.items() if name in _BY_NAME}
+    taken = set(known.values())
+    return {action.name: known.get(action.name, "" if action.key in taken else action.key) for action in ACTIONS}
 
 
 def check_keys(value: object) -> dict[str, str]:
     """Return the choices of `value` (action → key) that differ from the workspace's own keys.
 
-    Raises BadInput for an unknown action, a key that cannot be given away, and one key for two actions.
+    An empty key says that the action has none. Raises BadInput for an unknown action, a key that cannot be given away,
+    and one key for two actions.
     """
     if not isinstance(value, Mapping):
         raise BadInput("keys", "it is no object", "Send action → key.")
@@ -73,11 +79,15 @@ def check_keys(value: object) -> dict[str, str]:
     for name, key in value.items():
         if name not in _BY_NAME:
             raise BadInput("keys", f"{shown(name)} is no action", f"Use one of {', '.join(_BY_NAME)}.")
+        if key == "":
+            continue
         if not isinstance(key, str) or not _KEY.fullmatch(key) or key in _KEPT | _NO_KEY | {"?"}:
             raise BadInput(f"keys.{name}", f"{shown(key)} cannot be a key for it", "Choose a letter or a sign.")
         chosen[name] = key
     taken: dict[str, str] = {}
-    for name, key in keys_of(chosen).items():
+    for name, key in ({action.name: action.key for action in ACTIONS} | chosen).items():
+        if value.get(name) == "":
+            continue
         if key in taken:
             raise BadInput(f"keys.{name}", f"“{key}” is the key of {taken[key]} already", "Choose another.")
         taken[key] = name

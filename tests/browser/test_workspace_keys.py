@@ -155,3 +155,30 @@ def test_a_person_chooses_another_key_and_keeps_it(
     press(page, "w")
     saved(page, desk.first, lambda content: content.sets == ((),))
     assert Person.objects.get(pk=desk.one.pk).keys == {"new-set": "w"}
+
+
+def test_a_key_that_somebody_chose_stays_theirs_when_an_action_comes_with_it(
+    page: Page, live_server: Any, sign_in: SignIn, expect_status: Callable[..., None]
+) -> None:
+    desk = make_desk()
+    # Chosen while no action had it of its own.
+    Person.objects.filter(pk=desk.one.pk).update(keys={"new-set": "e", "an-action-of-old": "q"})
+    sign_in(page, desk.one)
+    open_task(page, live_server, desk.first)
+    press(page, "e")
+    saved(page, desk.first, lambda content: content.sets == ((),))
+    expect(page.locator("[data-hint]")).to_have_count(0)
+    press(page, "?")
+    expect(page.locator("[data-key-of='letters']")).to_have_text("no key")
+    # Another key can be chosen all the same, and the one without any gets one.
+    page.get_by_role("button", name="Change the key of find").click()
+    press(page, "q")
+    expect(page.locator("[data-key-of='find']")).to_have_text("q")
+    expect_status(422)
+    page.get_by_role("button", name="Change the key of letters").click()
+    press(page, "e")
+    expect(page.locator("#keys [role=status]")).to_contain_text("already")
+    page.get_by_role("button", name="Change the key of letters").click()
+    press(page, "h")
+    expect(page.locator("[data-key-of='letters']")).to_have_text("h")
+    assert Person.objects.get(pk=desk.one.pk).keys == {"new-set": "e", "find": "q", "letters": "h"}

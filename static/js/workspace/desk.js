@@ -136,7 +136,8 @@ export class Desk {
     if (button) button.hidden = !this.selection || this.closed;
     if (this.selection) {
       const length = this.selection.end - this.selection.start;
-      const hint = this.closed ? "" : ` · ${this.keys.keyFor("mark")} or Enter marks it`;
+      const keys = [this.keys.keyFor("mark"), "Enter"].filter(Boolean).join(" or ");
+      const hint = this.closed ? "" : ` · ${keys} marks it`;
       this.say(`bytes ${this.selection.start}–${this.selection.end} (${length})${hint}`);
     } else if (fromMouse || !bytes) this.say("");
   }

@@ -3,6 +3,8 @@ import { send } from "./saver.js";
 
 // Keys that write nothing of their own: held with others, or the first half of a character.
 const MODIFIERS = new Set(["Shift", "Control", "Alt", "Meta", "AltGraph", "CapsLock", "Fn", "NumLock", "Dead", "Process", "Unidentified"]);
+// Of an action that came after its own key had been chosen for another one.
+const NONE = "no key";
 const LETTER = /^[\p{L}\p{N}]$/u;
 
 /** A key press as the key map writes it. */
@@ -38,7 +40,7 @@ export class KeySheet {
   #row(name, text) {
     const term = document.createElement("dt");
     const key = document.createElement("kbd");
-    key.textContent = this.keys[name];
+    key.textContent = this.keys[name] || NONE;
     key.dataset.keyOf = name;
     term.append(key);
     const what = document.createElement("dd");
@@ -67,7 +69,7 @@ export class KeySheet {
       if (answer?.ok) {
         this.keys = said.keys;
         this.note.textContent = "";
-        for (const shown of this.dialog.querySelectorAll("[data-key-of]")) shown.textContent = this.keys[shown.dataset.keyOf];
+        for (const shown of this.dialog.querySelectorAll("[data-key-of]")) shown.textContent = this.keys[shown.dataset.keyOf] || NONE;
       } else this.note.textContent = said?.problems?.map(({ what, mend }) => `${what}. ${mend}`).join(" ") ?? "The key was not kept: the server does not answer.";
     };
     button.addEventListener("keydown", listen);
