@@ -15,6 +15,7 @@ from annotate.views.study_nav import asker
 from evaluation.models import Sweep
 from evaluation.selectors.latency import latencies_of
 from evaluation.selectors.pages import decision_for, question_texts, release_of
+from evaluation.selectors.staleness import stale_reasons
 from evaluation.services.write_plan import plan_value
 from evaluation.views.access import page, sweep_for, sweep_frame
 from evaluation.views.chart_parts import Asked
@@ -62,6 +63,7 @@ def results(request: HttpRequest, pk: int) -> HttpResponse:
         "computed": said(decision.disposition),
         "release": release,
         "release_url": reverse("release", args=[sweep.pk]),
+        "stale": stale_reasons(sweep),
         "deciding": [line for line in lines if line.decides],
         "others": [line for line in lines if not line.decides],
         "fragility": fragility_rows(report, primary_view(report)["key"]),

@@ -323,6 +323,8 @@ class TestReleasePage(TestCase):
         assert (
             "1 source version came after the fixture set was frozen" in self.client.get(self.address).content.decode()
         )
+        results = self.client.get(reverse("results", args=[self.sweep.pk])).content.decode()
+        assert "Stale: these results speak of what was frozen then" in results
 
 
 class TestPlanOfAnotherVersion(TestCase):

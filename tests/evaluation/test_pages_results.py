@@ -115,7 +115,7 @@ class TestResults(TestCase):
 
     def test_results_page_costs_the_same_queries_whatever_it_lists(self) -> None:
         self.page("results")
-        with self.assertNumQueries(10):
+        with self.assertNumQueries(14):
             self.page("results")
         with self.assertNumQueries(8):
             self.page("results-segment", "rule-and-exception")
