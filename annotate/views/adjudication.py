@@ -208,6 +208,9 @@ def _page(request: HttpRequest, item: AdjudicationItem, actor: Actor, refusal: B
     settled, settle_problem = _settled(item, view) if as_of is None and (late or not closed) else (None, "")
     given = dict(_given(view)) | (_typed(request.POST) if refusal else {})
     rows = table.rows(view, titles, request.POST if refusal else None)
+    known = _known(request, state)
+    for row in rows:
+        row["kept"] = known is not None and row["seen"] <= known and row["id"] != request.POST.get("disagreement")
     context: dict[str, Any] = {
         "item": item,
         "state": state,
@@ -215,6 +218,8 @@ def _page(request: HttpRequest, item: AdjudicationItem, actor: Actor, refusal: B
         "question": item.question,
         "study": study,
         "rows": rows,
+        "discussion_kept": known is not None and request.POST.get("action") not in _DISCUSSING,
+        "settle_kept": known is not None and request.POST.get("action") == "note" and request.POST["state"] == state,
         "agreed": table.agreed(view, titles),
         "segments": AdjudicatedResult._meta.get_field("segment").choices,
         "segment": view.result.segment if view.result else (suggested_segment(settled).value if settled else ""),
@@ -243,6 +248,23 @@ def _page(request: HttpRequest, item: AdjudicationItem, actor: Actor, refusal: B
     }
     status = 200 if refusal is None else (409 if isinstance(refusal, Conflict) else 422)
     return respond(request, "annotate/adjudicate.html", context, partial="item", status=status)
+
+
+#: Buttons of the discussion's own form, which is drawn anew when one of them was pressed.
+_DISCUSSING = ("note", "return", "reopen")
+
+
+def _known(request: HttpRequest, state: str) -> int | None:
+    """Return up to which decision the page that asks is drawn; None where all of it is to be drawn anew.
+
+    What did not change since is left as it stands there, with whatever is typed into it: htmx keeps it in place.
+    """
+    htmx = getattr(request, "htmx", None)
+    decided, _, rest = request.POST.get("state", "").partition("-")
+    if not htmx or not decided.isascii() or not decided.isdigit() or len(decided) > 9:
+        return None
+    # Settled or opened again since: other buttons are there.
+    return int(decided) if rest == state.partition("-")[2] else None
 
 
 def _settled(item: AdjudicationItem, view: ItemView) -> tuple[PassContent | None, str]:

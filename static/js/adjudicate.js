@@ -135,6 +135,12 @@ document.addEventListener("focusin", (event) => {
   if (row) show(row);
 });
 
+// So that what has not changed since can stay as it is, with what is typed into it.
+document.addEventListener("htmx:configRequest", (event) => {
+  const item = document.getElementById("item");
+  if (item) event.detail.parameters.state = item.dataset.state;
+});
+
 document.addEventListener("htmx:beforeRequest", (event) => {
   sent = event.detail.elt?.id ?? null;
 });

@@ -9,13 +9,16 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import Page, expect
 
+from annotate.domain.vocabulary import Choice, Role
 from annotate.models import AdjudicationItem, Decision, Membership, Person
+from annotate.services.decide import decide
 from annotate.services.reopen_item import reopen_item
 from tests.annotate.passes import Desk, make_desk
 from tests.annotate.settled import settle
 from tests.browser.conftest import NewPage
 from tests.browser.watch import Watch
 from tests.browser.workspace import press
+from tests.factories import make_member
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -62,6 +65,41 @@ def test_two_tabs_never_pass_over_each_other_and_the_later_one_sees_why(
         ("a", ""),
         ("b", "B is shorter."),
     ]
+
+
+def test_what_is_typed_elsewhere_on_the_page_stays_while_a_row_is_decided(page: Page, sign_in: SignIn) -> None:
+    desk, item, address = disputed()
+    sign_in(page, desk.adjudicator)
+    page.goto(address)
+    first, second = (page.locator(f"#difference-{row.pk}") for row in item.disagreements.order_by("position"))
+    second.locator('[name="reason"]').fill("The text limits nobody.")
+    second.locator('[name="reason_code"]').select_option("out-of-scope")
+    note = page.get_by_label("Note, or why")
+    note.fill("Half a thought")
+    first.focus()
+    press(page, "a")
+    expect(first.locator(".tag.accept")).to_contain_text("a")
+    expect(second).to_be_focused()
+    expect(second.locator('[name="reason"]')).to_have_value("The text limits nobody.")
+    expect(second.locator('[name="reason_code"]')).to_have_value("out-of-scope")
+    expect(note).to_have_value("Half a thought")
+    press(page, "c")
+    expect(page.locator("#confirm")).to_have_count(0)
+    # A row that somebody else decided meanwhile is drawn anew, whatever this page shows.
+    other = make_member(desk.study, Role.ADJUDICATOR)
+    decide(other, item, item.disagreements.order_by("position")[1], Choice.B, reason="B says it.")
+    first.focus()
+    press(page, "b")
+    expect(first.locator(".tag.accept")).to_contain_text("b")
+    expect(second.locator(".tag.accept")).to_contain_text("b")
+    expect(second).to_contain_text("B says it.")
+    why = page.locator('input[name="reason:rule"]')
+    why.fill("It is the rule.")
+    page.get_by_role("button", name="Add note").click()
+    expect(page.locator(".thread .said")).to_have_text("Half a thought")
+    expect(note).to_have_value("")
+    expect(why).to_have_value("It is the rule.")
+    assert list(item.decisions.order_by("ordinal").values_list("choice", flat=True)) == ["a", "a", "b", "b"]
 
 
 def test_double_clicks_decide_and_settle_once(page: Page, sign_in: SignIn) -> None:

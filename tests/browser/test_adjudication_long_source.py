@@ -81,12 +81,15 @@ def test_a_long_source_is_read_by_blocks_and_goes_to_the_bytes_of_any_row(page: 
     assert number == 20 + (DIFFERENCES - 1) * 57
     top = page.locator(".source").evaluate("element => element.scrollTop")
     began = page.evaluate("performance.now()")
+    page.evaluate("document.querySelectorAll('.difference, .source').forEach((element) => { element.same = true; })")
     press(page, "a")
     expect(page.locator(".difference.decided")).to_have_count(1)
     took = page.evaluate("performance.now()") - began
     print(f"one decision: {took:.0f} ms")
     assert Decision.objects.count() == 1
-    # What was loaded stays, and so does the element it is loaded into.
+    # Only the row that was decided is drawn anew: the others stay, and so does the source with what was loaded.
+    drawn_anew = "document.querySelectorAll('.difference, .source').values().filter((element) => !element.same)"
+    assert page.evaluate(f"[...{drawn_anew}].map((element) => element.className)") == ["card difference decided"]
     assert page.locator(".source .block:not(.waiting)").count() > 4
     assert top > 0
     expect(page.locator(".difference:not(.decided)").first).to_be_focused()
