@@ -23,9 +23,30 @@ WATCH = """() => {
   }).observe(document.body, { childList: true, subtree: true, attributes: true, characterData: true });
 }"""
 
+#: Reads on at ten screens a second from the moment the page is ready, and counts frames, and those with a gap in view.
+SCROLL = """async (seconds) => {
+  const source = document.getElementById("source"), began = performance.now();
+  let frames = 0, gaps = 0;
+  while (performance.now() - began < 1000 * seconds) {
+    source.scrollTop = (source.clientHeight * (performance.now() - began)) / 100;
+    await new Promise(requestAnimationFrame);
+    frames += 1;
+    const view = source.getBoundingClientRect();
+    gaps += [...source.querySelectorAll(".waiting")].some((block) => {
+      const box = block.getBoundingClientRect();
+      return box.top < view.bottom && box.bottom > view.top;
+    });
+  }
+  return [frames, gaps, source.scrollTop / source.clientHeight];
+}"""
+SCROLL_SECONDS = 6
+
 
 def in_the_browser(task: int, cookie: str, port: int) -> dict[str, float]:
     """Return medians in milliseconds: until text can be read, the page is ready, a mark is drawn, and it is saved.
+
+    Beside them: screens scrolled through at ten a second right after opening, frames drawn on the way, and how many of
+    them showed a place that was not loaded yet.
 
     `task` is the assignment's key, `cookie` the Cookie header of its annotator.
     """
@@ -67,6 +88,14 @@ def in_the_browser(task: int, cookie: str, port: int) -> dict[str, float]:
                 figures["drawn"].append(page.evaluate("window.drawn - window.began"))
                 figures["saved"].append(page.evaluate("window.kept - window.began"))
                 page.keyboard.press("Escape")
+            if round_number == 2:
+                page.goto(f"/tasks/{task}/")
+                page.wait_for_selector("[data-ready]")
+                frames, gaps, screens = page.evaluate(SCROLL, SCROLL_SECONDS)
             context.close()
         browser.close()
-    return {f"browser_{name}_ms": round(statistics.median(values), 1) for name, values in figures.items()}
+    return {f"browser_{name}_ms": round(statistics.median(values), 1) for name, values in figures.items()} | {
+        "scroll_screens": round(screens, 1),
+        "scroll_frames": frames,
+        "scroll_frames_with_gaps": gaps,
+    }
