@@ -147,5 +147,5 @@ class TestChartFiles(TestCase):
 def test_axis_of_differences_gives_zero_no_sign() -> None:
     drawn = intervals.draw([intervals.Line("x", 0.1, -0.2, 0.3)], "Difference", (-1, 1), zero=True)
     labels = {text for text in ElementTree.fromstring(drawn).itertext() if text.strip()}
-    assert {"0", "+0.20", "−0.20"} <= labels
+    assert {"0", "+0.50", "−0.50"} <= labels
     assert "+0.00" not in labels
