@@ -60,7 +60,7 @@ def frozen_partition(fixture_set: FixtureSet) -> FrozenPartition:
         if any(value["partition"] == side for value in values)
     )
     shared = {what: frozenset.intersection(*(found[what] for found in names.values())) for what in _WHAT}
-    return FrozenPartition(_recorded(fixture_set), sides, _count(None, 0, shared))
+    return FrozenPartition(kept_on_one_side(fixture_set), sides, _count(None, 0, shared))
 
 
 _WHAT = (GROUP, DOCUMENT, TEMPLATE_RULE, CLUSTER)
@@ -81,7 +81,7 @@ def _count(side: Partition | None, questions: int, found: Mapping[str, frozenset
     return SideCount(side, questions, *(len(found[what]) for what in _WHAT))
 
 
-def _recorded(fixture_set: FixtureSet) -> tuple[str, ...] | None:
+def kept_on_one_side(fixture_set: FixtureSet) -> tuple[str, ...] | None:
     """Return what the freeze's record says was kept on one side; None without a record of this set."""
     rows = records(scopes=[study_scope(fixture_set.study.slug)], labels=[], kinds=[FIXTURES_FROZEN])
     for row in rows:

@@ -16,6 +16,7 @@ from annotate.permissions import By, person_or_none
 from annotate.records import source_payload
 from annotate.records_passes import FIXTURES_FROZEN, frozen_payload, record_in_study
 from annotate.selectors.fixtures import Survey, survey
+from annotate.selectors.frozen_partition import kept_on_one_side
 from annotate.services.authorise import authorise
 from annotate.services.lock_questions import lock_questions
 
@@ -35,6 +36,7 @@ def freeze_fixtures(
 
     A question group never crosses the partition; `apart` (of `partition.APART`) asks the same of documents or templates
     and is recorded with the freeze.
+    The very same by the same person again (a double click) returns the set there is.
     From then on the database refuses to change them. Raises NotAllowed, BadInputs listing every block
     (`selectors.fixtures.survey`), and BadInput for a name in use or a set that is already frozen under another name;
     nothing is written then.
@@ -49,17 +51,22 @@ def freeze_fixtures(
         Study.objects.select_for_update(of=("self",)).get(pk=study.pk)
         # Whoever settles, opens again, returns or submits locks the question: it happens before the freeze or after it.
         lock_questions(Question.objects.filter(study=study).values_list("pk", flat=True))
-        if FixtureSet.objects.filter(study=study, name=name).exists():
-            raise BadInput("name", f"there is a set called “{name}” already", "Choose another; a set never changes.")
+        named = FixtureSet.objects.filter(study=study, name=name).first()
         found = survey(study, questions, apart)
-        if found.blocks:
+        if found.blocks and named is None:
             raise BadInputs("freeze", found.blocks)
+        if found.blocks:
+            raise _in_use(name)
         frozen = _fixtures(study, found)
         sources = [_source(version) for version in found.versions]
         manifest = set_manifest(
             study.slug, StudyKind(study.kind), {key: one.digest for key, (_, one) in frozen.items()}, sources
         )
         whole = FrozenBytes.of(manifest)
+        if named is not None:
+            if _is_repeated(named, by, whole, successor_of, apart):
+                return named
+            raise _in_use(name)
         twin = FixtureSet.objects.filter(study=study, digest=whole.digest).first()
         if twin is not None:
             raise BadInput("set", f"the same questions are frozen as “{twin.name}” already", "Use that one.")
@@ -86,6 +93,20 @@ def freeze_fixtures(
         )
         record_in_study(FIXTURES_FROZEN, {**frozen_payload(fixture_set), "apart": sorted(set(apart))}, by=by)
     return fixture_set
+
+
+def _in_use(name: str) -> BadInput:
+    return BadInput("name", f"there is a set called “{name}” already", "Choose another; a set never changes.")
+
+
+def _is_repeated(
+    named: FixtureSet, by: By, whole: FrozenBytes, successor_of: FixtureSet | None, apart: Sequence[str]
+) -> bool:
+    """Whether the same person freezes the very same again, as the second half of a double click does."""
+    author = person_or_none(by)
+    asked = (whole.digest, successor_of.pk if successor_of else None, author.pk if author else None)
+    kept = kept_on_one_side(named) or ()
+    return (named.digest, named.successor_of_id, named.frozen_by_id) == asked and set(kept[1:]) == set(apart)
 
 
 def question_facts(question: Question) -> QuestionFacts:

@@ -231,8 +231,9 @@ def test_a_name_and_a_content_are_frozen_once():
     desk = make_desk()
     settle(desk)
     first = freeze_fixtures(desk.lead, desk.study, "v1")
-    with pytest.raises(BadInput, match="already"):
-        freeze_fixtures(desk.lead, desk.study, "v1")
+    assert freeze_fixtures(desk.lead, desk.study, "v1") == first
+    with pytest.raises(BadInput, match="there is a set called “v1” already"):
+        freeze_fixtures(make_member(desk.study, Role.LEAD), desk.study, "v1")
     with pytest.raises(BadInput, match="frozen as “v1” already"):
         freeze_fixtures(desk.lead, desk.study, "v2")
     Question.objects.filter(pk=desk.question.pk).update(mandatory=True)

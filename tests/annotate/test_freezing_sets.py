@@ -168,7 +168,8 @@ def at_once(*calls):
 def test_two_freezes_of_one_name_at_once_make_one_set():
     desk = make_desk()
     settle(desk)
-    refused = at_once(*[lambda: freeze_fixtures(desk.lead, desk.study, "v1")] * 3)
+    leads = [make_member(desk.study, Role.LEAD) for _ in range(3)]
+    refused = at_once(*[lambda lead=lead: freeze_fixtures(lead, desk.study, "v1") for lead in leads])
     assert sorted(one is None for one in refused) == [False, False, True]
     assert all("there is a set called “v1” already" in str(one) for one in refused if one)
     assert (desk.study.fixture_sets.count(), Fixture.objects.count()) == (1, 1)
@@ -192,6 +193,23 @@ def test_a_freeze_holds_a_question_that_is_settled_at_the_same_moment_whole_or_n
     else:
         assert "opened again" in str(frozen)
         assert not desk.study.fixture_sets.exists()
+    assert verify().findings == ()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_double_click_on_freeze_makes_one_set_and_is_told_so():
+    desk = make_desk()
+    settle(desk)
+    settle(replace_question(desk, "other"))
+    assert at_once(*[lambda: freeze_fixtures(desk.lead, desk.study, "v1", apart=["document"])] * 3) == [None] * 3
+    made = desk.study.fixture_sets.get()
+    assert Record.objects.filter(kind="fixtures.frozen").count() == 1
+    again = {"questions": ["other"]}, {"apart": []}, {"apart": ["document"], "successor_of": made}
+    for otherwise in again:
+        with pytest.raises(BadInput, match="there is a set called “v1” already"):
+            freeze_fixtures(desk.lead, desk.study, "v1", **otherwise)
+    with pytest.raises(BadInput, match="there is a set called “v1” already"):
+        freeze_fixtures(OPERATOR, desk.study, "v1", apart=["document"])
     assert verify().findings == ()
 
 
