@@ -37,6 +37,15 @@ def shortened(text: str, most: int = 44) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
+def two_lines(label: str, most: int = 22) -> list[str]:
+    """Return a label in one line, or in two of about equal length where it has more than `most` characters."""
+    if len(label) <= most or " " not in label:
+        return [label]
+    places = [place for place, sign in enumerate(label) if sign == " "]
+    middle = min(places, key=lambda place: abs(place - len(label) / 2))
+    return [label[:middle], label[middle + 1 :]]
+
+
 def _look() -> dict[str, Any]:
     """Return the part of altair's configuration that is about looks."""
     axis = {

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 
-from evaluation.charts.look import WIDTH, room_for, to_svg
+from evaluation.charts.look import WIDTH, room_for, to_svg, two_lines
 
-ROW = 26
+ROW = 32
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,9 @@ def _draw(rows: str, heading: str) -> str:
     names, arms = (list(dict.fromkeys(row[key] for row in data)) for key in ("name", "arm"))
     most = max((row["start"] for row in data), default=0)
     kinds = {"all": "var(--hairline)", "lost": "var(--reject)", "left": "var(--accept)"}
-    wide = WIDTH - 60 - room_for(names)
+    lines = {name: two_lines(name) for name in names}
+    room = room_for(line for parts in lines.values() for line in parts)
+    wide = WIDTH - 60 - room
     parts = []
     for arm in arms:
         own = [row for row in data if row["arm"] == arm]
@@ -51,7 +53,7 @@ def _draw(rows: str, heading: str) -> str:
                 "name:N",
                 sort=names,
                 title=None,
-                axis=alt.Axis(ticks=False, domain=False, minExtent=room_for(names)),
+                axis=alt.Axis(ticks=False, domain=False, minExtent=room, labelExpr=f"{json.dumps(lines)}[datum.value]"),
             ),
         )
         bars = base.mark_bar(height=14).encode(

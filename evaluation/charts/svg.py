@@ -20,7 +20,7 @@ ATTRIBUTES = frozenset(
     (
         *("viewBox", "width", "height", "d", "transform", "opacity", "display", "fill", "fill-opacity"),
         *("stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "stroke-miterlimit"),
-        *("x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "text-anchor", "font-size", "font-weight"),
+        *("x", "y", "dy", "x1", "x2", "y1", "y2", "cx", "cy", "r", "text-anchor", "font-size", "font-weight"),
     )
 )
 _NAMESPACE = re.compile(r"\{[^}]*\}")

@@ -15,6 +15,7 @@ from django.urls import reverse
 
 from annotate.domain.vocabulary import Role
 from evaluation.charts import frontier, heat_map, intervals, losses, support_by_phase, svg
+from evaluation.charts.look import two_lines
 from evaluation.charts.support_by_phase import PhasePoint
 from evaluation.services.results import sweep_results
 from evaluation.views.charts_of_support import fragile_first
@@ -149,3 +150,14 @@ def test_axis_of_differences_gives_zero_no_sign() -> None:
     labels = {text for text in ElementTree.fromstring(drawn).itertext() if text.strip()}
     assert {"0", "+0.50", "−0.50"} <= labels
     assert "+0.00" not in labels
+
+
+def test_long_label_stands_in_two_lines_that_are_drawn_below_each_other() -> None:
+    assert two_lines("Complete in the prompt") == ["Complete in the prompt"]
+    assert two_lines("Never together among the candidates") == ["Never together among", "the candidates"]
+    assert two_lines("x" * 40) == ["x" * 40]
+    drawn = losses.draw([losses.Step("a", "Lost in packing: no room under the limit", 4, 0, "lost", "−4")])
+    kept = [piece for piece in svg.pieces(drawn) if piece.tag == "tspan"]
+    assert any(float(dict(piece.attributes).get("dy", 0)) > 10 for piece in kept)
+    words = " ".join(text.strip() for text in ElementTree.fromstring(drawn).itertext() if text.strip())
+    assert "Lost in packing: no room under the limit" in words.replace("  ", " ")
