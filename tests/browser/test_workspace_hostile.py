@@ -144,6 +144,56 @@ def test_a_handle_dragged_over_a_place_not_loaded_and_a_server_that_stops_in_bet
         route.continue_()
 
 
+def test_a_drag_that_ends_beside_the_source_selects_up_to_the_nearest_text_and_never_what_was_selected_before(
+    page: Page, live_server: Any, sign_in: SignIn
+) -> None:
+    line = "Rule {:03d} is kept for a week and a day.\n"
+    text = "".join(line.format(number) for number in range(300))
+    desk = make_desk(text)
+    sign_in(page, desk.one)
+    open_task(page, live_server, desk.first)
+    size, at = len(line.format(0)), 2 * len(line.format(0)) + 6
+    note = page.locator("#selection-note")
+    source, side = page.locator("#source").bounding_box(), page.locator("#pass-form").bounding_box()
+    assert source is not None
+    assert side is not None
+
+    def drag(x: float, y: float) -> str:
+        left, _, middle = page.evaluate(BOX, at)
+        page.mouse.move(left, middle)
+        page.mouse.down()
+        page.mouse.move(x, y, steps=6)
+        page.mouse.up()
+        page.wait_for_timeout(60)
+        return note.inner_text().split(" (")[0]
+
+    left, _, below = page.evaluate(BOX, 4 * size + 3)
+    # Into the form beside it, two lines further down: to the end of that line.
+    assert drag(side["x"] + 100, below) == f"bytes {at}–{5 * size - 1}"
+    # Out of the window to the left: to the start of the line.
+    assert drag(1, below) == f"bytes {at}–{4 * size}"
+    # Above it: into the first line that is shown.
+    start, end = drag(left, source["y"] - 30).removeprefix("bytes ").split("–")
+    assert int(start) < size
+    assert int(end) == at
+    # Below it: into one of the last lines that are shown, not to the end of what is loaded.
+    said = drag(left, source["y"] + source["height"] + 20)
+    start, end = said.removeprefix("bytes ").split("–")
+    assert int(start) == at
+    assert 10 * size < int(end) < 40 * size
+    shown = page.evaluate("getSelection().toString()")
+    assert shown.replace("\n", "") == text[int(start) : int(end)].replace("\n", "")
+    press(page, "Enter")
+    saved(page, desk.first, lambda found: places(found) == [(int(start), int(end))])
+    # A click beside the text selects nothing and leaves nothing selected from before.
+    press(page, "Escape")
+    page.evaluate("document.getElementById('source').scrollTop = 0")
+    at += 4
+    assert drag(side["x"] + 100, page.evaluate(BOX, 4 * size + 3)[2]) == f"bytes {at}–{5 * size - 1}"
+    page.locator("#source").click(position={"x": 8, "y": 300})
+    expect(note).to_have_text("")
+
+
 def test_a_drag_given_up_changes_nothing(page: Page, live_server: Any, sign_in: SignIn) -> None:
     desk = make_desk("Alpha beta gamma. Delta epsilon zeta.")
     save_pass(desk.one, desk.first, 0, desk.content(spans=(desk.span("rule", 6, 10),), sets=(("rule",),)))

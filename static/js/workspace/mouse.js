@@ -6,6 +6,9 @@ import { wholeWords } from "./text.js";
 // Where a dragged edge comes this near to the rim of the source, in pixels, it scrolls by as much.
 const RIM = 24;
 
+const within = (box, { clientX, clientY }) =>
+  clientX >= box.left && clientX <= box.right && clientY >= box.top && clientY <= box.bottom;
+
 export class Mouse {
   /**
    * `desk` is the workspace: source, content, blocks, sentences, choose, selected, changeEdges. `settled` resolves when
@@ -24,6 +27,12 @@ export class Mouse {
     document.addEventListener("selectionchange", () => this.#touched());
     document.addEventListener("pointerdown", (event) => {
       this.touch = event.pointerType === "touch";
+      const inText = this.desk.source?.contains(event.target) && !event.target.closest(".handle");
+      this.began = Boolean(inText) && !this.touch && event.button === 0;
+      // What is dragged beyond the source shall not select half the page.
+      document.body.classList.toggle("selecting", this.began);
+      // A drag that begins on what is selected selects anew, as anywhere; it does not carry the text away.
+      if (this.began && !event.shiftKey && !getSelection().isCollapsed) getSelection().removeAllRanges();
       if (this.menu && !this.menu.contains(event.target)) this.closeMenu();
     });
   }
@@ -45,19 +54,42 @@ export class Mouse {
 
   async #up(event) {
     const { source } = this.desk;
+    const { began } = this;
+    this.began = false;
+    document.body.classList.remove("selecting");
     if (!source || event.target.closest?.(".float-menu, .handle")) return;
     // The browser sets the selection after this event.
     await new Promise((resolve) => setTimeout(resolve, 0));
-    const bytes = selectedBytes(source);
+    const bytes = began && !within(source.getBoundingClientRect(), event) ? this.#clamped(event) : selectedBytes(source);
     if (bytes) {
       const snap = event.altKey ? "word" : event.ctrlKey || event.metaKey ? "sentence" : document.getElementById("snap")?.value;
       this.desk.selected(await this.#snapped(bytes, snap), true);
-    } else if (source.contains(event.target)) {
+    } else if (began || source.contains(event.target)) {
       this.desk.selected(null);
       const names = event.target.closest("[data-marks]")?.dataset.marks.split(" ") ?? [];
       if (names.length > 1) this.#choices(names, event);
       else this.desk.spans.choose(names[0] ?? null, { picked: true, scroll: false });
     }
+  }
+
+  // A drag that ended beside the source, or above or below it: up to the text nearest to where it ended.
+  #clamped({ clientX, clientY }) {
+    const { source } = this.desk;
+    const selection = getSelection();
+    const anchor = selection.anchorNode && source.contains(selection.anchorNode)
+      ? byteAt(source, selection.anchorNode, selection.anchorOffset)
+      : null;
+    const view = source.getBoundingClientRect();
+    const text = source.querySelector(".block").getBoundingClientRect();
+    const x = Math.min(Math.max(clientX, Math.max(view.left, text.left) + 1), Math.min(view.right, text.right) - 1);
+    const y = Math.min(Math.max(clientY, view.top + RIM), view.bottom - RIM);
+    const place = document.caretPositionFromPoint?.(x, y);
+    const head = place && source.contains(place.offsetNode) ? byteAt(source, place.offsetNode, place.offset) : null;
+    selection.removeAllRanges();
+    if (anchor === null || head === null || anchor === head) return null;
+    const range = rangeOf(source, Math.min(anchor, head), Math.max(anchor, head));
+    if (range) selection.addRange(range);
+    return { start: Math.min(anchor, head), end: Math.max(anchor, head) };
   }
 
   async #snapped(bytes, snap) {
