@@ -20,7 +20,7 @@ from annotate.models import Person
 _SESSION = "SELECT session_data FROM django_session WHERE session_key = %s AND expire_date > %s"
 _FIELDS = Person._meta.concrete_fields
 _COLUMNS = [field.get_col(Person._meta.db_table) for field in _FIELDS]
-_PERSON = f"SELECT {', '.join(field.column for field in _FIELDS)} FROM annotate_person WHERE id = %s"  # noqa: S608
+_PERSON = f"SELECT {', '.join(str(field.column) for field in _FIELDS)} FROM annotate_person WHERE id = %s"  # noqa: S608
 
 
 class SessionStore(DatabaseSessions):
