@@ -96,10 +96,12 @@ def sources(request: HttpRequest, slug: str) -> HttpResponse:
 def _list(
     request: HttpRequest, study: Study, actor: Actor, form: ImportSourceForm, *, status: int = 200, **extra: Any
 ) -> HttpResponse:
+    versions = list(versions_visible_to(asker(request)).filter(source__study=study))
+    newer = {version.supersedes_id: version for version in versions if version.supersedes_id}
     context = {
         "study": study,
         "study_links": study_links(actor, study, "sources"),
-        "versions": versions_visible_to(asker(request)).filter(source__study=study),
+        "versions": [(version, newer.get(version.pk)) for version in versions],
         "may_import": allows(actor, "source.import"),
         "form": form,
         "crumbs": crumbs(
@@ -114,10 +116,14 @@ def _list(
 def source(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Show one version; ranges the person may not read are offsets without text."""
     study, actor = study_and_actor(request, slug, "source.view")
-    version = get_object_or_404(versions_visible_to(asker(request)).filter(source__study=study), pk=pk)
+    visible = versions_visible_to(asker(request)).filter(source__study=study)
+    version = get_object_or_404(visible, pk=pk)
     context = {
         "study": study,
         "version": version,
+        # Of a version kept from the reader not even the label is told.
+        "older": visible.filter(superseded_by=version).first(),
+        "newer": visible.filter(supersedes=version).order_by("observation_date", "pk"),
         "runs": drawn(version, actor.clearance, [], {}),
         "hidden_count": len(hidden_from(version, actor.clearance)),
         "crumbs": crumbs(

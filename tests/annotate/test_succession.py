@@ -148,3 +148,21 @@ def test_only_the_annotator_is_told_where_marks_could_go(client: Client) -> None
     answer = client.get(address)
     assert answer.json() == {"moves": []}
     assert answer["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_pages_of_sources_name_what_follows_and_nothing_that_is_kept_from_the_reader(
+    client: Client, hidden: bool
+) -> None:
+    desk, new = desk_and_new(**({"access_labels": ["board"]} if hidden else {}))
+    newest = make_source_version(
+        desk.study, "x", source=new.source, version_label="third", supersedes=new, effective_from=date(2028, 1, 1)
+    )
+    client.force_login(desk.one)
+    slug = desk.study.slug
+    listed = client.get(reverse("sources", args=[slug])).content.decode()
+    old = client.get(reverse("source", args=[slug, desk.version.pk])).content.decode()
+    last = client.get(reverse("source", args=[slug, newest.pk])).content.decode()
+    assert ("superseded by second" in listed) is not hidden
+    assert ("Superseded by" in old) is not hidden
+    assert ("second" in last) is not hidden
