@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,28 +100,42 @@ def group_crossings(questions: Iterable[Placed]) -> list[BadInput]:
     return problems
 
 
-def shared_crossings(
-    what: str, names_of: Mapping[str, Iterable[str]], sides: Mapping[str, Partition]
-) -> list[BadInput]:
-    """Return one problem for each `what` (document, template) whose questions stand on both sides of the partition.
+@dataclass(frozen=True)
+class Shares:
+    """What a question may share with others across the partition: the documents of its support, its templates."""
 
-    `names_of` maps a question to the names it shares with others, `sides` to its partition.
+    partition: Partition
+    documents: tuple[str, ...]
+    templates: tuple[str, ...]
+
+
+def crossings(questions: Mapping[str, Shares], chosen: Container[str], apart: Iterable[str]) -> list[BadInput]:
+    """Return one problem for each document or template, as far as `apart` asks, whose questions stand on both sides.
+
+    `questions` are by key. What none of the `chosen` ones has is left alone: it was frozen before and stays.
     """
-    found: dict[str, dict[Partition, list[str]]] = {}
-    for key, names in names_of.items():
-        for name in set(names):
-            found.setdefault(name, {}).setdefault(sides[key], []).append(key)
-    return [
-        BadInput(
-            f"{what} {name}",
-            "it has questions on both sides of the partition ("
-            + "; ".join(f"{part.value}: {', '.join(sorted(keys))}" for part, keys in sorted(parts.items()))
-            + ")",
-            f"Move them to one side, leave some out, or do not ask to keep every {what} on one side.",
-        )
-        for name, parts in sorted(found.items())
-        if len(parts) > 1
-    ]
+    problems = []
+    for what in (word for word in APART if word in apart):
+        found: dict[str, dict[Partition, list[str]]] = {}
+        for key, question in questions.items():
+            for name in set(question.documents if what == DOCUMENT else question.templates):
+                found.setdefault(name, {}).setdefault(question.partition, []).append(key)
+        for name, parts in sorted(found.items()):
+            if len(parts) < 2 or not any(key in chosen for keys in parts.values() for key in keys):
+                continue
+            named = {
+                part: ", ".join(key if key in chosen else f"{key} (frozen before)" for key in sorted(keys))
+                for part, keys in sorted(parts.items())
+            }
+            shown = "; ".join(f"{part.value}: {keys}" for part, keys in named.items())
+            problems.append(
+                BadInput(
+                    f"{what} {name}",
+                    f"it has questions on both sides of the partition ({shown})",
+                    f"Move them to one side, leave some out, or do not ask to keep every {what} on one side.",
+                )
+            )
+    return problems
 
 
 def template_of(slice_tags: Iterable[str]) -> list[str]:

@@ -16,11 +16,10 @@ from annotate.domain.errors import BadInput
 from annotate.domain.fixture import fixture_spans
 from annotate.domain.partition import (
     APART,
-    DOCUMENT,
-    TEMPLATE_RULE,
     Placed,
+    Shares,
+    crossings,
     group_crossings,
-    shared_crossings,
     template_of,
 )
 from annotate.domain.pass_check import problems
@@ -41,6 +40,7 @@ from annotate.models import (
 from annotate.permissions import Actor, By, NotAllowed, actor_for, allows, require
 from annotate.selectors.adjudication import settled_content
 from annotate.selectors.discussion import reopened
+from annotate.selectors.frozen_shares import shares_of_frozen
 from annotate.selectors.sources import hidden_from, versions_visible_to
 from annotate.selectors.succession import version_dates
 from ledger.domain.canonical import digest, parse_canonical
@@ -176,8 +176,8 @@ def survey(study: Study, keys: Sequence[str] | None = None, apart: Sequence[str]
 
     Blocks: an unknown key, a question that is not (or no longer) settled, a settled content that lacks something, a
     segment outside the six in a full study, stale evidence, evidence the question's reader may not read, a group on
-    both sides of the partition (questions frozen before count too), and what `apart` (of `partition.APART`) asks to
-    keep on one side as well. A handful of queries, whatever the number of questions.
+    both sides of the partition, and what `apart` (of `partition.APART`) asks to keep on one side as well; questions
+    frozen before count for both. A handful of queries, whatever the number of questions.
     """
     if unknown := sorted(set(apart) - set(APART)):
         raise BadInput("apart", f"“{unknown[0]}” is none", f"Use {', '.join(APART)}.")
@@ -229,28 +229,22 @@ def survey(study: Study, keys: Sequence[str] | None = None, apart: Sequence[str]
             own_blocks[question.key] = found
         blocks += found
     whole = Survey(tuple(settled), tuple(blocks), versions, tuple(questions), own_blocks)
-    return replace(whole, blocks=(*blocks, *_crossings(whole, apart))) if apart else whole
+    if not apart:
+        return whole
+    shares = {
+        one.question.key: Shares(
+            Partition(one.question.partition),
+            # A question without support counts for the document it declares to be nearest to.
+            tuple(whole.documents(one.content) or filter(None, [one.question.cluster_document])),
+            tuple(template_of(one.question.slice_tags)),
+        )
+        for one in settled
+    }
+    return replace(whole, blocks=(*blocks, *crossings(shares_of_frozen(study) | shares, set(shares), apart)))
 
 
 def _frozen_before(study: Study) -> frozenset[int]:
     return frozenset(Fixture.objects.filter(fixture_set__study=study).values_list("question_id", flat=True))
-
-
-def _crossings(found: Survey, apart: Sequence[str]) -> Iterable[BadInput]:
-    """Yield every document or template whose questions stand on both sides, as far as `apart` asks for it.
-
-    A question without support counts for the document it declares to be nearest to.
-    """
-    sides = {one.question.key: Partition(one.question.partition) for one in found.settled}
-    if DOCUMENT in apart:
-        documents = {
-            one.question.key: found.documents(one.content) or [one.question.cluster_document or f"({one.question.key})"]
-            for one in found.settled
-        }
-        yield from shared_crossings(DOCUMENT, documents, sides)
-    if TEMPLATE_RULE in apart:
-        templates = {one.question.key: template_of(one.question.slice_tags) for one in found.settled}
-        yield from shared_crossings(TEMPLATE_RULE, templates, sides)
 
 
 def freeze_blocks(study: Study, keys: Sequence[str] | None = None) -> tuple[BadInput, ...]:

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from annotate.domain.partition import DOCUMENT, TEMPLATE_RULE, template_of
+from annotate.domain.partition import DOCUMENT, TEMPLATE_RULE
 from annotate.domain.scopes import study_scope
 from annotate.domain.vocabulary import Partition
 from annotate.models import FixtureSet
 from annotate.records_passes import FIXTURES_FROZEN
 from annotate.selectors.fixtures import fixture_values
-from ledger.domain.canonical import parse_canonical
+from annotate.selectors.frozen_shares import documents_by_digest, shares_of
 from ledger.selectors.records import records
 
 GROUP, CLUSTER = "question group", "cluster"
@@ -48,11 +48,7 @@ def frozen_partition(fixture_set: FixtureSet) -> FrozenPartition:
     Two queries, whatever the number of fixtures.
     """
     values = fixture_values(fixture_set)
-    manifest = parse_canonical(bytes(fixture_set.canonical))
-    # Of two documents with equal bytes the first by id stands, as in the freeze.
-    document_of: dict[str, str] = {}
-    for source in manifest["sources"]:
-        document_of.setdefault(source["digest"], source["document_id"])
+    document_of = documents_by_digest(fixture_set)
     names = {side: _names([value for value in values if value["partition"] == side], document_of) for side in Partition}
     sides = tuple(
         _count(side, sum(value["partition"] == side for value in values), found)
@@ -70,9 +66,9 @@ def _names(values: Iterable[Mapping[str, Any]], document_of: Mapping[str, str]) 
     found: dict[str, set[str]] = {what: set() for what in _WHAT}
     for value in values:
         found[GROUP].update([value["group"]] if value["group"] else [])
-        spans = [span["version"] for members in value["support_sets"] for span in members]
-        found[DOCUMENT].update({document_of[version] for version in spans} or ({value["cluster"]} - {""}))
-        found[TEMPLATE_RULE].update(template_of(value["slice_tags"]))
+        shares = shares_of(value, document_of)
+        found[DOCUMENT].update(shares.documents)
+        found[TEMPLATE_RULE].update(shares.templates)
         found[CLUSTER].update({value["cluster"]} - {""})
     return {what: frozenset(names) for what, names in found.items()}
 

@@ -39,6 +39,9 @@ def test_a_document_or_template_crosses_the_partition_only_where_nobody_asked_ot
     assert not study.fixture_sets.exists()
     alone = freeze_fixtures(OPERATOR, study, "held-only", ["held"], apart=[rule])
     assert Record.objects.get(kind="fixtures.frozen").value["apart"] == [rule]
+    # The other side in a set of its own would cross as it does within one.
+    with pytest.raises(BadInputs, match=r"development: open-one; held-out: held \(frozen before\)"):
+        freeze_fixtures(OPERATOR, study, "development-only", ["open-one"], apart=[rule])
     assert freeze_fixtures(OPERATOR, study, "loose", successor_of=alone).fixtures.count() == 2
     assert verify().findings == ()
 
