@@ -100,7 +100,8 @@ def decide_all(person: Person, item: AdjudicationItem, made: Sequence[NewDecisio
             row.item, row.decided_by = held, person
             before = in_force.get(row.disagreement_id)
             if before is None or not _repeats(before, row):
-                refuse_settled(held)
+                if not new:
+                    refuse_settled(held)
                 if one.seen is not None and one.seen != (before.ordinal if before else 0):
                     raise Conflict(
                         one.where or "difference",

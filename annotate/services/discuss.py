@@ -50,13 +50,14 @@ def write_note(
 ) -> DiscussionNote:
     """Append a note and its record inside the caller's transaction; raises BadInput for an unusable text.
 
-    The very same as the newest note of the question, by the same person, is the second half of a double click: the note
-    there is, is returned.
+    A plain note that says the very same as the newest of the question, by the same person, is the second half of a
+    double click: the note there is, is returned.
     """
     text = checked_text(text)
     # The lock gives two people at one moment two ordinals, in the order they come.
     held = Question.objects.select_for_update(of=("self",)).select_related("study").get(pk=question.pk)
-    if same := said_last(by, held, kind, text, assignment):
+    # A return or a re-opening stands for something that was done: done again after it was answered, it is said again.
+    if kind == NoteKind.NOTE and (same := said_last(by, held, kind, text, assignment)):
         return same
     last = held.notes.aggregate(ordinal=Max("ordinal"))["ordinal"] or 0
     note = DiscussionNote.objects.create(

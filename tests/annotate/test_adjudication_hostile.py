@@ -200,6 +200,22 @@ def test_notes_returns_and_reopenings_by_a_double_click_are_one_each() -> None:
     assert verify().findings == ()
 
 
+def test_the_same_reason_after_an_answer_to_it_is_no_double_click() -> None:
+    desk, item = opened()
+    settled(desk, item)
+    for _ in range(2):
+        reopen_item(desk.adjudicator, item, "The exception was overlooked.")
+        assert is_reopened(item)
+        settled(desk, item)
+    for _ in range(2):
+        desk.first.refresh_from_db()
+        return_pass(desk.adjudicator, desk.first, "Count the days again.")
+        desk.submit(desk.first, desk.content(notes="Counted."))
+    assert list(desk.question.notes.values_list("kind", flat=True)) == ["reopened"] * 2 + ["returned"] * 2
+    assert Record.objects.filter(kind="discussion.noted").count() == 4
+    assert verify().findings == ()
+
+
 def test_nothing_is_said_of_a_span_before_somebody_says_it() -> None:
     desk, item = opened()
     decided(desk, item)
