@@ -155,3 +155,18 @@ def check_accessibility() -> Callable[[Page], None]:
         assert not lines, f"axe on {page.url}:\n- " + "\n- ".join(lines)
 
     return check
+
+
+@pytest.fixture
+def check_widths(check_accessibility: Callable[[Page], None]) -> Callable[[Page, str], None]:
+    """Return `check_widths(page, name)`: wide and light, then narrow and dark, it passes axe and fits its screen."""
+
+    def check(page: Page, name: str) -> None:
+        for width, scheme in zip(WIDTHS, ("light", "dark"), strict=True):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.emulate_media(color_scheme=scheme)
+            check_accessibility(page)
+            wide = page.evaluate("document.documentElement.scrollWidth")
+            assert wide <= width, f"{name} is {wide} px wide on a screen of {width} px"
+
+    return check

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import WIDTHS
 from tests.browser.scene import Scene
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -21,19 +20,14 @@ Look = Callable[[str, str], None]
 
 
 @pytest.fixture
-def look(page: Page, check_accessibility: Callable[[Page], None]) -> Look:
+def look(page: Page, check_widths: Callable[[Page, str], None]) -> Look:
     """Return `look(name, address)`: the page in both widths and themes passes axe and needs no sideways scrolling."""
 
     def at(name: str, address: str) -> None:
         page.goto(address)
         if page.locator("[data-workspace]").count():
             page.wait_for_selector("[data-ready]")
-        for width, scheme in zip(WIDTHS, ("light", "dark"), strict=True):
-            page.set_viewport_size({"width": width, "height": 900})
-            page.emulate_media(color_scheme=scheme)
-            check_accessibility(page)
-            wide = page.evaluate("document.documentElement.scrollWidth")
-            assert wide <= width, f"{name} is {wide} px wide on a screen of {width} px"
+        check_widths(page, name)
 
     return at
 

@@ -29,17 +29,12 @@ Expect = Callable[..., None]
 
 
 @pytest.fixture
-def look(check_accessibility: Callable[[Page], None], shoot: Callable[[Page, str], list[Path]]) -> Look:
+def look(check_widths: Look, shoot: Callable[[Page, str], list[Path]]) -> Look:
     """Return `look(page, name)`: the page as it stands passes axe in both widths and themes, and is photographed."""
 
     def at(page: Page, name: str) -> None:
         shoot(page, f"notice-{name}")
-        for width, scheme in zip(WIDTHS, ("light", "dark"), strict=True):
-            page.set_viewport_size({"width": width, "height": 900})
-            page.emulate_media(color_scheme=scheme)
-            check_accessibility(page)
-            wide = page.evaluate("document.documentElement.scrollWidth")
-            assert wide <= width, f"{name} is {wide} px wide on a screen of {width} px"
+        check_widths(page, name)
 
     return at
 
