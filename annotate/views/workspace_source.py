@@ -151,12 +151,16 @@ def find_sources(request: HttpRequest, pk: int) -> HttpResponse:
 @require_GET
 @login_required
 def moves(request: HttpRequest, pk: int) -> HttpResponse:
-    """Return the marks on superseded text, with where each could go in the version that supersedes it, or why not."""
+    """Return the marks on superseded text, with where each could go in the version that supersedes it, or why not.
+
+    `from` is where each stood when this was found: the page may have moved it since.
+    """
     assignment, actor = own_task(request, pk)
     versions = list(versions_visible_to(asker(request)).filter(source__study=assignment.question.study_id))
     found = [
         {
             "name": move.span.name,
+            "from": {"version": move.span.version, "start": move.span.start, "end": move.span.end},
             "old": f"{move.old.source.title} {move.old.version_label}",
             "new": f"{move.new.source.title} {move.new.version_label}",
             "version": move.new.sha256,

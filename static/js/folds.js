@@ -6,8 +6,17 @@ function openAround(place) {
   for (let fold = place?.closest("details"); fold; fold = fold.parentElement?.closest("details")) fold.open = true;
 }
 
+// What nobody encoded (`#100%`) is no reason to leave the page without the rest of its script.
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 function openTarget() {
-  const name = decodeURIComponent(location.hash.slice(1));
+  const name = decoded(location.hash.slice(1));
   if (name) openAround(document.getElementById(name));
 }
 

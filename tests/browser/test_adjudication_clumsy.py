@@ -32,11 +32,6 @@ def disputed() -> tuple[Desk, AdjudicationItem, str]:
     return desk, item, reverse("adjudicate", args=[item.pk])
 
 
-def allow_console(watch: Watch, starting: str) -> None:
-    """Take what htmx writes to the console about an answer without a page out of the complaints."""
-    watch.problems[:] = [one for one in watch.problems if not one.startswith(f"console: {starting}")]
-
-
 def test_two_tabs_never_pass_over_each_other_and_the_later_one_sees_why(
     new_page: NewPage, sign_in: SignIn, expect_status: Callable[..., None]
 ) -> None:
@@ -187,4 +182,4 @@ def test_who_lost_the_role_or_the_server_is_told_so_on_the_page(
     page.evaluate("document.body.dispatchEvent(new CustomEvent('htmx:sendError', { bubbles: true }))")
     expect(page.locator("#unanswered")).to_contain_text("The server does not answer")
     assert not item.decisions.exists()
-    allow_console(watch, "Response Status Error Code")
+    watch.allow_console("Response Status Error Code")

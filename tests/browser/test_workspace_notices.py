@@ -19,7 +19,8 @@ from annotate.services.save_pass import save_pass
 from tests.annotate.passes import make_desk
 from tests.browser.conftest import WIDTHS
 from tests.browser.scene import Scene
-from tests.browser.workspace import open_task, press, saved
+from tests.browser.watch import Watch
+from tests.browser.workspace import open_task, places, press, saved
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -197,3 +198,33 @@ def test_marks_on_superseded_text_are_shown_and_moved_as_a_reviewed_batch(
     press(page, "Control+z")
     saved(page, task, lambda found: {span.version for span in found.spans} == {scene.old.sha256})
     expect(page.locator("#stale-marks")).to_contain_text("2 marks stand")
+
+
+def test_a_mark_changed_while_it_was_asked_where_it_could_go_is_not_moved_nor_is_any_by_somebody_signed_out(
+    page: Page, live_server: Any, sign_in: SignIn, watch: Watch
+) -> None:
+    scene = Scene()
+    task = scene.tasks["outdated"]
+    sign_in(page, scene.one)
+    # What nobody encoded in an address stops nothing.
+    page.goto(f"{live_server.url}/tasks/{task.pk}/#100%")
+    page.wait_for_selector("[data-ready]")
+    answers: list[tuple[Any, Any]] = []
+    page.route("**/moves/", lambda route: answers.append((route, route.fetch())))
+    review = page.get_by_role("button", name="Review what can move")
+    dialog = page.locator("dialog#moves")
+    with page.expect_request("**/moves/"):
+        review.click()
+    page.locator(".span-row[data-name='who'] .span-open").click()
+    press(page, "]")
+    saved(page, task, lambda found: (0, 7) in places(found))
+    ((route, answer),) = answers
+    route.fulfill(response=answer)
+    expect(dialog).to_contain_text("0 of 1 can move")
+    page.keyboard.press("Escape")
+    page.unroute("**/moves/")
+    Session.objects.all().delete()
+    review.click()
+    expect(page.get_by_text("or you are signed out, so it is not known where marks could go")).to_be_visible()
+    expect(dialog).to_be_hidden()
+    watch.allow_console("Failed to load resource: net::ERR_FAILED")

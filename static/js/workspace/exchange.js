@@ -125,7 +125,7 @@ export class Exchange {
 
   // The server refused an edit: begin again from what it has, with what else was waiting.
   async #refused(problems, edits, waiting) {
-    const answer = await fetch(this.desk.urls.content, { credentials: "same-origin" }).catch(() => null);
+    const answer = await fetch(this.desk.urls.content, { credentials: "same-origin", redirect: "error" }).catch(() => null);
     notice("refused", "reject", "Not saved", [...problemLines(problems), ...wordsOf(edits)]);
     if (!answer?.ok) return this.saver.restart(this.saver.revision, waiting);
     const { revision, content } = await answer.json();

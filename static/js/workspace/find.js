@@ -37,7 +37,7 @@ export class Find {
     this.at = -1;
     if (asked.trim()) {
       const query = new URLSearchParams({ version: this.desk.source.dataset.versionPk, q: asked });
-      const answer = await fetch(`${this.desk.urls.find}?${query}`, { credentials: "same-origin" }).catch(() => null);
+      const answer = await fetch(`${this.desk.urls.find}?${query}`, { credentials: "same-origin", redirect: "error" }).catch(() => null);
       if (this.asked !== asked) return;
       if (!answer?.ok) {
         this.#say("could not search");

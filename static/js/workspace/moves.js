@@ -34,13 +34,13 @@ export class Moves {
   async show() {
     const { desk } = this;
     await desk.saver.flush();
-    const answer = await fetch(desk.urls.moves, { credentials: "same-origin" }).catch(() => null);
+    const answer = await fetch(desk.urls.moves, { credentials: "same-origin", redirect: "error" }).catch(() => null);
     if (!answer?.ok) {
-      notice("moves", "collect", "The server does not answer", ["Where marks could go is not known. Try again in a moment."]);
+      notice("moves", "collect", "Nothing was moved", ["The server does not answer, or you are signed out, so it is not known where marks could go. Try again in a moment."]);
       return;
     }
-    // Of the marks as they stand here: one that was changed meanwhile is asked for again.
-    this.moves = (await answer.json()).moves.filter(({ name }) => desk.content.spans.has(name));
+    const { moves } = await answer.json();
+    this.moves = moves.filter((move) => this.#stands(move));
     this.list.replaceChildren(...this.moves.map((move) => this.#row(move)));
     const can = this.moves.filter((move) => !move.problem).length;
     $("moves-note").textContent = this.moves.length
@@ -50,6 +50,12 @@ export class Moves {
     $("moves-all").hidden = !can;
     this.#count();
     this.dialog.showModal();
+  }
+
+  // Whether the mark is still where the server found it: one that was changed in between is asked for again.
+  #stands({ name, from }) {
+    const span = this.desk.content.spans.get(name);
+    return span !== undefined && span.version === from.version && span.start === from.start && span.end === from.end;
   }
 
   #row(move) {
@@ -92,7 +98,7 @@ export class Moves {
     const { desk } = this;
     const ticked = new Set(this.#ticked());
     const edits = [];
-    for (const { name, version, start, end } of this.moves.filter((move) => ticked.has(move.name))) {
+    for (const { name, version, start, end } of this.moves.filter((move) => ticked.has(move.name) && this.#stands(move))) {
       const { forbidden, ...span } = desk.content.spans.get(name);
       const after = { ...span, version, start, end };
       desk.keepQuote(after, desk.quoteOf(span));

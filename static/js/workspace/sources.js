@@ -30,7 +30,7 @@ export class SourceSearch {
 
   async search() {
     const asked = (this.asked = this.query.value.trim());
-    const answer = await fetch(`${this.urls.sources}?${new URLSearchParams({ q: asked })}`, { credentials: "same-origin" }).catch(() => null);
+    const answer = await fetch(`${this.urls.sources}?${new URLSearchParams({ q: asked })}`, { credentials: "same-origin", redirect: "error" }).catch(() => null);
     if (this.asked !== asked) return;
     if (!answer?.ok) {
       this.note.textContent = "The search did not work. Try again in a moment.";
