@@ -70,8 +70,8 @@ def keys_of(chosen: Mapping[str, str]) -> dict[str, str]:
 def check_keys(value: object) -> dict[str, str]:
     """Return the choices of `value` (action → key) that differ from the workspace's own keys.
 
-    An empty key says that the action has none. Raises BadInput for an unknown action, a key that cannot be given away,
-    and one key for two actions.
+    An empty key is what `keys_of` gives an action whose own key is taken, and is no choice. Raises BadInput for an
+    unknown action, a key that cannot be given away, and one key for two actions.
     """
     if not isinstance(value, Mapping):
         raise BadInput("keys", "it is no object", "Send action → key.")

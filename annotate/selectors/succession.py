@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -64,19 +64,31 @@ def standings(versions: Sequence[SourceVersion], wanted: Iterable[SourceVersion]
 
     What supersedes a version and is kept from the reader is not told of.
     """
-    every = {version.pk: version_dates(version) for version in versions}
-    followed = {dates.supersedes for dates in every.values()}
+    families = _families([version_dates(version) for version in versions])
     by_key = {version.pk: version for version in versions}
     found = {}
     for version in wanted:
-        # Most versions are the last of theirs: nothing has to be gone through for them.
-        dates = list(every.values()) if version.pk in followed else [every[version.pk]]
+        dates = families[version.pk]
         begun = replacements(version.pk, dates, as_of)[-1:]
         coming = () if begun else tuple(one for one in successors(version.pk, dates) if one.begins() > as_of)[:1]
         by, later = (by_key[one[0].key] if one else None for one in (begun, coming))
         begins = next((one.begins() for one in (*begun, *coming)), None)
         found[version.pk] = Standing(stale_reason(version.pk, dates, as_of), by, later, begins)
     return found
+
+
+def _families(versions: Sequence[VersionDates]) -> dict[int, list[VersionDates]]:
+    """Return every version's relatives by its key: those that supersede each other, so that few are gone through."""
+    older = {dates.key: dates.supersedes for dates in versions}
+    families: dict[int, list[VersionDates]] = {}
+    for dates in versions:
+        seen, key = {dates.key}, dates.key
+        # The first of a line stands for all of it; a circle, which no import makes, is no reason to go on for ever.
+        while (before := older.get(key)) is not None and before not in seen:
+            seen.add(before)
+            key = before
+        families.setdefault(key, []).append(dates)
+    return {dates.key: family for family in families.values() for dates in family}
 
 
 def moves_of(content: PassContent, versions: Sequence[SourceVersion], actor: Actor, as_of: date) -> list[Move]:
@@ -92,31 +104,37 @@ def moves_of(content: PassContent, versions: Sequence[SourceVersion], actor: Act
     fresh = {version.sha256 for version in old if not stands[version.pk].stale}
     stale = {version.sha256: version for version in old if version.sha256 not in fresh and stands[version.pk].by}
     taken = {span.bytes_key for span in content.spans}
+    # Read once, however many spans stand in them: reading a text copies it.
+    texts: dict[int, bytes] = {}
     found = []
     for span in content.spans:
         version = stale.get(span.version)
         new = stands[version.pk].by if version else None
         if version is None or new is None:
             continue
-        place, problem = _place(span, version, new, actor)
+        for one in (version, new):
+            if one.pk not in texts:
+                texts[one.pk] = bytes(one.content)
+        place, problem = _place(span, version, new, actor, texts)
         if place and (new.sha256, place.start, place.end) in taken:
             place, problem = None, "another mark stands there already"
         found.append(Move(span, version, new, place, problem))
     return found
 
 
-def _place(span: MarkedSpan, old: SourceVersion, new: SourceVersion, actor: Actor) -> tuple[ByteSpan | None, str]:
+def _place(
+    span: MarkedSpan, old: SourceVersion, new: SourceVersion, actor: Actor, texts: Mapping[int, bytes]
+) -> tuple[ByteSpan | None, str]:
     hidden = hidden_from(old, actor.clearance)
     if touches_hidden(ByteSpan(span.start, span.end), hidden):
         return None, "you may no longer read its text"
-    content = bytes(old.content)
-    quote = content[span.start : span.end]
+    quote = texts[old.pk][span.start : span.end]
     try:
-        locate_quote(content, quote, None, hidden)
+        locate_quote(texts[old.pk], quote, None, hidden)
     except SpanError as error:
         return None, f"in {old.version_label}, {error.what}"
     try:
-        return locate_quote(bytes(new.content), quote, None, hidden_from(new, actor.clearance)), ""
+        return locate_quote(texts[new.pk], quote, None, hidden_from(new, actor.clearance)), ""
     except SpanError as error:
         return None, f"in {new.version_label}, {error.what}"
 

@@ -95,7 +95,8 @@ def decide_all(person: Person, item: AdjudicationItem, made: Sequence[NewDecisio
         earlier = list(held.decisions.order_by("ordinal"))
         in_force = {row.disagreement_id: row for row in earlier}
         ordinal = earlier[-1].ordinal if earlier else 0
-        new, standing = [], []
+        new: list[Decision] = []
+        standing: list[Decision] = []
         for one, row in zip(made, rows, strict=True):
             row.item, row.decided_by = held, person
             before = in_force.get(row.disagreement_id)

@@ -84,9 +84,9 @@ def import_archive(by: By, study: Study, data: bytes, name: str, *, where: str =
                 "Import it into an empty study with the same short name.",
             )
         for key, _, _, published in frozen_fixtures(frozen, published=True):
-            name = f"{archive.PUBLISHED}/{key}.json"
-            if name in files and files[name] != published:
-                raise BadInput(f"{where}, {name}", "does not say what its canonical file and its sources say", _AGAIN)
+            path = f"{archive.PUBLISHED}/{key}.json"
+            if path in files and files[path] != published:
+                raise BadInput(f"{where}, {path}", "does not say what its canonical file and its sources say", _AGAIN)
     return ImportedArchive(
         frozen, sum(one.created for one in sources), sum(one.outcome != "unchanged" for one in written)
     )

@@ -22,7 +22,7 @@ from annotate.selectors.sources import hidden_from, versions_visible_to
 from annotate.views.item_address import item_at
 from annotate.views.source_blocks import MarkStyle, draw_blocks
 from annotate.views.study_nav import asker
-from annotate.views.workspace_source import MOST_BLOCKS, block_index, private
+from annotate.views.workspace_source import MOST_BLOCKS, number_in, private
 
 #: Blocks drawn with the page: at the beginning, and where the first open difference is.
 FIRST_BLOCKS = 2
@@ -106,7 +106,7 @@ def item_blocks(request: HttpRequest, pk: int) -> HttpResponse:
         raise Http404("there is no such version for this reader")
     hidden = hidden_from(version, actor.clearance)
     layout = layout_of(version, hidden)
-    first = block_index(request, "from", 0)
-    last = min(block_index(request, "to", first + MOST_BLOCKS), first + MOST_BLOCKS)
+    first = number_in(request, "from", 0)
+    last = min(number_in(request, "to", first + MOST_BLOCKS), first + MOST_BLOCKS)
     drawn = draw_blocks(version, layout, hidden, range(first, last), *_marks(version, a, b), numbered=False)
     return private(HttpResponse("".join(drawn.values())))

@@ -15,6 +15,7 @@ from annotate.domain.access import touches_hidden
 from annotate.domain.content import PassContent
 from annotate.domain.errors import BadInput
 from annotate.domain.find import around, find, phrase_pattern
+from annotate.domain.lineage import to_parent
 from annotate.domain.spans import ByteSpan, check_span
 from annotate.models import Assignment, SourceVersion
 from annotate.permissions import Actor, actor_for, require
@@ -22,7 +23,6 @@ from annotate.selectors.passes import assignments_of, content_of, marks_between
 from annotate.selectors.source_text import layout_of
 from annotate.selectors.sources import hidden_from, versions_visible_to
 from annotate.selectors.succession import moves_of, standings
-from annotate.services.transcode import quotation_in_original
 from annotate.views.source_blocks import draw_blocks, highlights_of, mark_styles
 from annotate.views.study_nav import asker
 
@@ -73,8 +73,8 @@ def own_task(request: HttpRequest, pk: int) -> tuple[Assignment, Actor]:
 def blocks(request: HttpRequest, pk: int) -> HttpResponse:
     """Return blocks `?from=` to `?to=` (not included, at most 16) as HTML, with the marks of the pass."""
     reading = _reading(request, pk)
-    first = block_index(request, "from", 0)
-    last = block_index(request, "to", first + MOST_BLOCKS)
+    first = number_in(request, "from", 0)
+    last = number_in(request, "to", first + MOST_BLOCKS)
     layout = layout_of(reading.version, reading.hidden)
     last = min(last, first + MOST_BLOCKS, len(layout.blocks))
     content = PassContent()
@@ -182,13 +182,13 @@ def original(request: HttpRequest, pk: int) -> HttpResponse:
     """
     reading = _reading(request, pk)
     version, lineage = reading.version, reading.version.derived
-    start, end = block_index(request, "start", 0), block_index(request, "end", version.byte_length)
+    start, end = number_in(request, "start", 0), number_in(request, "end", version.byte_length)
     try:
         if touches_hidden(ByteSpan(start, end), reading.hidden):
             raise BadInput("span", "it touches a range that you may not read", "Choose what is shown to you.")
         place = check_span(bytes(version.content), start, end)
         if lineage:
-            place, _ = quotation_in_original(version, place)
+            place = to_parent(lineage["map"], place)
     except BadInput as refusal:
         return private(JsonResponse({"problems": [refusal.as_dict()]}, status=422))
     parent = lineage["parent"] if lineage else version.sha256
@@ -205,13 +205,13 @@ def _about(assignment: Assignment, version: SourceVersion) -> dict[str, str]:
     }
 
 
-def block_index(request: HttpRequest, name: str, default: int) -> int:
-    """Return the block that `?name=` names, `default` without it; raises Http404 for what is no index."""
+def number_in(request: HttpRequest, name: str, default: int) -> int:
+    """Return the number (of a block, a byte) in `?name=`, `default` without it; raises Http404 for what is none."""
     raw = request.GET.get(name)
     if raw is None:
         return default
     if not raw.isascii() or not raw.isdigit() or len(raw) > 9:
-        raise Http404(f"{name} is no block")
+        raise Http404(f"{name} is no number here")
     return int(raw)
 
 

@@ -8,13 +8,16 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
+from hypothesis import given
+from hypothesis import strategies as st
 
 from annotate.domain.content import MarkedSpan
-from annotate.models import SourceVersion
+from annotate.domain.staleness import replacements, stale_reason, successors
+from annotate.models import Source, SourceVersion
 from annotate.permissions import actor_for
 from annotate.selectors.passes import content_of
 from annotate.selectors.sources import versions_visible_to
-from annotate.selectors.succession import Move, moves_of, standings
+from annotate.selectors.succession import Move, moves_of, standings, version_dates
 from annotate.services.save_pass import save_pass
 from tests.annotate.passes import Desk, make_desk
 from tests.factories import make_source_version
@@ -105,6 +108,35 @@ def test_a_version_out_of_force_that_nothing_follows_says_so() -> None:
     old = make_source_version(desk.study, "x", effective_to=date(2027, 6, 1))
     standing = standings([old], [old], desk.question.as_of)[old.pk]
     assert (standing.note, standing.by, standing.later) == ("not in force", None, None)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 8), st.integers(1, 28), st.integers(0, 28)), min_size=1, max_size=9),
+    st.integers(1, 28),
+)
+def test_standings_of_some_read_as_if_every_version_was_gone_through(
+    rows: list[tuple[int, int, int]], day: int
+) -> None:
+    source = Source(title="Terms")
+    versions = [
+        SourceVersion(
+            pk=pk,
+            source=source,
+            version_label=f"v{pk}",
+            observation_date=date(2026, 5, begins),
+            effective_to=date(2026, 5, ends) if ends > begins else None,
+            # Of an earlier one, of one that is kept from the reader (0), or of none.
+            supersedes_id=older if older < pk else None,
+        )
+        for pk, (older, begins, ends) in enumerate(rows, 1)
+    ]
+    as_of = date(2026, 5, day)
+    every = [version_dates(version) for version in versions]
+    for pk, standing in standings(versions, versions, as_of).items():
+        assert standing.stale == stale_reason(pk, every, as_of)
+        begun = replacements(pk, every, as_of)
+        assert (standing.by.pk if standing.by else None) == (begun[-1].key if begun else None)
+        assert standing.later is None or standing.later.pk in {one.key for one in successors(pk, every)}
 
 
 def test_what_is_hidden_in_the_new_version_is_no_place() -> None:
