@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -162,7 +162,8 @@ def check_widths(check_accessibility: Callable[[Page], None]) -> Callable[[Page,
     """Return `check_widths(page, name)`: wide and light, then narrow and dark, it passes axe and fits its screen."""
 
     def check(page: Page, name: str) -> None:
-        for width, scheme in zip(WIDTHS, ("light", "dark"), strict=True):
+        schemes: list[Literal["light", "dark"]] = ["light", "dark"]
+        for width, scheme in zip(WIDTHS, schemes, strict=True):
             page.set_viewport_size({"width": width, "height": 900})
             page.emulate_media(color_scheme=scheme)
             check_accessibility(page)
