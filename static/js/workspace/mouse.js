@@ -66,7 +66,7 @@ export class Mouse {
       this.desk.selected(await this.#snapped(bytes, snap), true);
     } else if (began || source.contains(event.target)) {
       this.desk.selected(null);
-      const names = event.target.closest("[data-marks]")?.dataset.marks.split(" ") ?? [];
+      const names = event.target.closest?.("[data-marks]")?.dataset.marks.split(" ") ?? [];
       if (names.length > 1) this.#choices(names, event);
       else this.desk.spans.choose(names[0] ?? null, { picked: true, scroll: false });
     }

@@ -20,7 +20,7 @@ export class Originals {
   async #ask(key, query) {
     const answer = await fetch(`${this.url}?${query}`, { credentials: "same-origin", redirect: "error" }).catch(() => null);
     // The server was away, or asked to sign in: asked for again when the span is next drawn.
-    if (!answer) this.known.delete(key);
+    if (!answer || answer.status >= 500) this.known.delete(key);
     if (!answer?.ok) return;
     const { start, end, parent, encoding } = await answer.json();
     this.known.set(key, `In the original (${encoding}, ${parent.slice(0, 12)}…): bytes ${start}–${end}`);
