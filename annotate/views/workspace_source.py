@@ -15,7 +15,6 @@ from annotate.domain.access import touches_hidden
 from annotate.domain.content import PassContent
 from annotate.domain.errors import BadInput
 from annotate.domain.find import around, find, phrase_pattern
-from annotate.domain.lineage import to_parent
 from annotate.domain.spans import ByteSpan, check_span
 from annotate.models import Assignment, SourceVersion
 from annotate.permissions import Actor, actor_for, require
@@ -23,6 +22,7 @@ from annotate.selectors.passes import assignments_of, content_of, marks_between
 from annotate.selectors.source_text import layout_of
 from annotate.selectors.sources import hidden_from, versions_visible_to
 from annotate.selectors.succession import moves_of, standings
+from annotate.services.transcode import quotation_in_original
 from annotate.views.source_blocks import draw_blocks, highlights_of, mark_styles
 from annotate.views.study_nav import asker
 
@@ -188,7 +188,7 @@ def original(request: HttpRequest, pk: int) -> HttpResponse:
             raise BadInput("span", "it touches a range that you may not read", "Choose what is shown to you.")
         place = check_span(bytes(version.content), start, end)
         if lineage:
-            place = to_parent(lineage["map"], place)
+            place, _ = quotation_in_original(version, place)
     except BadInput as refusal:
         return private(JsonResponse({"problems": [refusal.as_dict()]}, status=422))
     parent = lineage["parent"] if lineage else version.sha256
