@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import fields
 from enum import Enum
+from functools import cache
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from evaluation.domain.plan import DecisionRule, Gate, Resources, StatisticsRule, Vetoes
@@ -23,9 +24,9 @@ TABLES: Mapping[str, tuple[type, tuple[str, ...]]] = {
     "statistics": (StatisticsRule, ("confidence", "minimum_clusters", "multiplicity")),
 }
 GATE_SETTINGS = tuple(item.name for item in fields(Gate))
-#: A gate's field that takes it out, and the most rows of gates a form is read for.
-REMOVE, MOST_GATES = "remove", 200
-_GATE = re.compile(r"gates\[([0-9]{1,3})\]\.([a-z_]+)\Z")
+#: A gate's field that takes it out.
+REMOVE = "remove"
+_GATE = re.compile(r"gates\[([0-9]{1,6})\]\.([a-z_]+)\Z")
 _WHOLE = re.compile(r"-?[0-9]{1,18}\Z")
 
 
@@ -37,7 +38,7 @@ def choices(kind: type, name: str) -> tuple[str, ...]:
 
 def optional(kind: type, name: str) -> bool:
     """Whether a setting may be left empty."""
-    return type(None) in get_args(get_type_hints(kind)[name])
+    return type(None) in get_args(_hints(kind)[name])
 
 
 def edited(payload: Mapping[str, Any], said: Mapping[str, str]) -> dict[str, Any]:
@@ -54,7 +55,7 @@ def edited(payload: Mapping[str, Any], said: Mapping[str, str]) -> dict[str, Any
                 _put(made.setdefault(table, {}), kind, name, text)
     rows: dict[int, dict[str, str]] = {}
     for path, text in said.items():
-        if (found := _GATE.match(path)) and int(found[1]) < MOST_GATES:
+        if found := _GATE.match(path):
             rows.setdefault(int(found[1]), {})[found[2]] = text.strip()
     if rows:
         gates = []
@@ -79,8 +80,13 @@ def _put(table: dict[str, Any], kind: type, name: str, text: str) -> None:
         table[name] = text
 
 
+@cache
+def _hints(kind: type) -> Mapping[str, Any]:
+    return get_type_hints(kind)
+
+
 def _hint(kind: type, name: str) -> Any:
-    hint = get_type_hints(kind)[name]
+    hint = _hints(kind)[name]
     if get_origin(hint) in {Union, types.UnionType}:
         hint = next(option for option in get_args(hint) if option is not type(None))
     return hint

@@ -102,7 +102,7 @@ def forest_chart(asked: Asked) -> Chart:
 def heat_chart(asked: Asked) -> Chart:
     """Every question at every phase under both arms, the most fragile first."""
     report = asked.report
-    rows = fragile_first(fates_of(asked.report, asked.place, asked.segment))
+    rows = fragile_first(fates_of(report, asked.place, asked.segment))
     moving = sum(len(set(fates) - {""}) > 1 for _, fates in rows)
     signs = {name: f"{glyph} {name}" for name, glyph, _ in heat_map.FATES}
     drawn = min(len(rows), heat_map.MOST)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evaluation.domain.plan import Gate
@@ -45,7 +45,7 @@ def gate_editor(payload: Mapping[str, Any], problems: Sequence[PlanProblem] = ()
         held = payload.get(table, {})
         made = [_field(f"{table}.{name}", NAMES[table][name], kind, name, held.get(name), faults) for name in names]
         if table == "decision" and arms:
-            made[0] = Field(made[0].path, made[0].label, made[0].value, arms, made[0].problem)
+            made = [replace(one, choices=arms) if one.path == "decision.candidate" else one for one in made]
         tables.append((TITLES[table], tuple(made)))
     rows = [*payload.get("gates", []), {}]
     gates = tuple(

@@ -78,10 +78,9 @@ def record_of(by: By, sweep: Sweep) -> ReleaseRecord:
     decision = decision_for(sweep, signed)
     texts = question_texts(by, sweep.plan.study, behind(decision))
     sections = {one.title: Facts(one.rows) for one in plan_reading.sections(plan, installed_plugins().known_names())}
-    titles = TITLES
 
     def section(name: str) -> Facts:
-        return sections[titles[name]]
+        return sections[TITLES[name]]
 
     stamp = signed.signed_at if signed else sweep.finished_at or sweep.started_at
     word = said(signed.disposition if signed else decision.disposition).word

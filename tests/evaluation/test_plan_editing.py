@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html import unescape
 
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -83,6 +84,15 @@ def test_gates_are_added_changed_and_removed_and_limits_set_and_lifted() -> None
     assert made.resources.index_expansion is None
     assert (made.decision.crossing, made.decision.insufficient_evidence) == ("reject", "reject")
     assert plan_payload(BASE) == payload
+
+
+def test_one_gate_more_than_a_plan_may_have_is_refused_and_never_left_out() -> None:
+    gates = tuple(replace(BASE.gates[0], name=f"gate-{number}") for number in range(200))
+    payload = plan_payload(replace(BASE, gates=gates))
+    assert plan_from_payload(edited(payload, as_sent(payload))).gates == gates
+    more = edited(payload, as_sent(payload) | {f"gates[200].{name}": text for name, text in NEW_GATE.items()})
+    assert more["gates"][200]["name"] == NEW_GATE["name"]
+    assert faults_of(more) == ["gates"]
 
 
 @given(st.dictionaries(st.text(max_size=20), st.text(max_size=20), max_size=8), st.text(max_size=30))
