@@ -14,6 +14,7 @@ from annotate.models import Assignment, DiscussionNote, Study
 from annotate.permissions import By
 from annotate.records_pauses import record_pause
 from annotate.services.authorise import authorise
+from annotate.services.lock_questions import lock_questions
 
 MAX_REASON = 2_000
 
@@ -53,7 +54,11 @@ def resume_tasks(by: By, study: Study, tasks: Sequence[Assignment]) -> int:
 
 
 def _locked(tasks: Sequence[Assignment]) -> QuerySet[Assignment]:
-    """Return the tasks' rows in one order, held until the end of the transaction: two leads pause once."""
+    """Return the tasks' rows in one order, held until the end of the transaction: two leads pause once.
+
+    Their questions are locked first, as by whoever gives several tasks to others and records each.
+    """
+    lock_questions({task.question_id for task in tasks})
     rows = Assignment.objects.select_for_update(of=("self",)).select_related("question", "annotator")
     return rows.filter(pk__in=[task.pk for task in tasks]).order_by("pk")
 

@@ -12,10 +12,13 @@ from django.db import connection, transaction
 from annotate.domain.vocabulary import Necessity, NoteKind, Segment
 from annotate.services.discuss import write_note
 from annotate.services.lock_questions import lock_questions
+from annotate.services.pause_task import pause_tasks, resume_tasks
+from annotate.services.reassign import reassign
 from annotate.services.return_pass import return_passes
 from annotate.services.settle_agreed import Reviewed, settle_agreed
 from ledger.services.verify import verify
 from tests.annotate.passes import Desk, make_desk
+from tests.factories import make_member
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -70,4 +73,29 @@ def test_who_holds_one_of_the_questions_can_record_while_the_others_wait(act: Ca
         write_note(one.adjudicator, two.question, NoteKind.NOTE, "A word beside.")
     assert end() is None
     assert two.question.notes.filter(text="A word beside.").count() == 1
+    assert verify().findings == ()
+
+
+@pytest.mark.parametrize("pause", [True, False])
+def test_a_pause_waits_for_whoever_gives_the_tasks_of_several_questions_away(pause: bool) -> None:
+    one = make_desk(key="one")
+    two = make_desk(key="two", document_id="two", study=one.study)
+    third = make_member(one.study)
+    if not pause:
+        pause_tasks(one.lead, one.study, [two.first], "The source changes.")
+
+    def act() -> None:
+        if pause:
+            pause_tasks(one.lead, one.study, [two.first], "The source changes.")
+        else:
+            resume_tasks(one.lead, one.study, [two.first])
+
+    with transaction.atomic():
+        lock_questions([one.question.pk, two.question.pk])
+        reassign(one.lead, one.first, third)
+        end = in_a_thread(act)
+        # Long enough for the other to lock what it needs, while the ledger's head is held here.
+        time.sleep(0.5)
+        reassign(one.lead, two.first, third)
+    assert end() is None
     assert verify().findings == ()
