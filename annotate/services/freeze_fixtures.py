@@ -18,7 +18,7 @@ from annotate.records_passes import FIXTURES_FROZEN, frozen_payload, record_in_s
 from annotate.selectors.fixtures import Survey, survey
 from annotate.selectors.frozen_partition import kept_on_one_side
 from annotate.services.authorise import authorise
-from annotate.services.lock_questions import lock_questions
+from annotate.services.lock_questions import lock_study
 
 _NAME = re.compile(r"[-a-zA-Z0-9_]{1,80}")
 
@@ -47,10 +47,8 @@ def freeze_fixtures(
     if successor_of is not None and successor_of.study_id != study.pk:
         raise BadInput("predecessor", f"“{successor_of.name}” belongs to another study", "Name a set of this study.")
     with transaction.atomic():
-        # Two leads freezing at one moment come one after the other, so that the second sees the first one's name.
-        Study.objects.select_for_update(of=("self",)).get(pk=study.pk)
-        # Whoever settles, opens again, returns or submits locks the question: it happens before the freeze or after it.
-        lock_questions(Question.objects.filter(study=study).values_list("pk", flat=True))
+        # Of two leads who freeze at one moment, the second sees the first one's name.
+        lock_study(study)
         named = FixtureSet.objects.filter(study=study, name=name).first()
         found = survey(study, questions, apart)
         if found.blocks and named is None:

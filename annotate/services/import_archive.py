@@ -17,7 +17,7 @@ from annotate.domain.fixture import FIXTURE_FORMAT, SET_FORMAT
 from annotate.domain.import_formats.questions_toml import QuestionEntry
 from annotate.domain.import_formats.sources_toml import RangeRule, SourceEntry
 from annotate.domain.vocabulary import Necessity, Partition, Sample, Segment
-from annotate.models import FixtureSet, Question, Study
+from annotate.models import FixtureSet, Study
 from annotate.permissions import By
 from annotate.published_form import check_form
 from annotate.services.authorise import authorise
@@ -25,7 +25,7 @@ from annotate.services.export_fixtures import frozen_fixtures
 from annotate.services.freeze_fixtures import freeze_fixtures
 from annotate.services.import_questions import write_questions
 from annotate.services.import_sources import import_versions
-from annotate.services.lock_questions import lock_questions
+from annotate.services.lock_questions import lock_study
 from annotate.services.settled_import import settle_imported
 from ledger.domain.canonical import CanonicalError, digest, parse_canonical
 
@@ -68,8 +68,7 @@ def import_archive(by: By, study: Study, data: bytes, name: str, *, where: str =
     asked = [_question(one) for one in fixtures]
     settled = [_settled(one, f"{where}, {one['question_id']}") for one in fixtures]
     with transaction.atomic():
-        Study.objects.select_for_update(of=("self",)).get(pk=study.pk)
-        lock_questions(Question.objects.filter(study=study).values_list("pk", flat=True))
+        lock_study(study)
         sources = import_versions(by, study, texts, where=where)
         written = write_questions(by, study, asked, where)
         for row, question, (content, necessity) in zip(written, asked, settled, strict=True):

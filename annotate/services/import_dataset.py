@@ -33,6 +33,7 @@ from annotate.records import DATASET_IMPORTED
 from annotate.services.authorise import authorise
 from annotate.services.import_questions import write_questions
 from annotate.services.import_sources import import_versions
+from annotate.services.lock_questions import lock_study
 from annotate.services.settled_import import settle_imported
 from ledger.services import append
 
@@ -106,6 +107,7 @@ def import_dataset(
     if dataset.mismatches:
         raise BadInputs(str(path), dataset.mismatches)
     with transaction.atomic():
+        lock_study(study)
         written = _write(by, study, dataset, partition, progress)
         files = {name: hashlib.sha256(content).hexdigest() for name, content in sorted(corpora.items())}
         if written:

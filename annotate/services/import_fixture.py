@@ -19,6 +19,7 @@ from annotate.permissions import By
 from annotate.services.authorise import authorise
 from annotate.services.import_questions import write_questions
 from annotate.services.import_sources import import_versions
+from annotate.services.lock_questions import lock_study
 from annotate.services.settled_import import settle_imported
 
 
@@ -65,6 +66,7 @@ def import_fixture(
         cluster_document=files[0][0].document_id if files else "",
     )
     with transaction.atomic():
+        lock_study(study)
         imported = import_versions(by, study, files, where=where)
         written = write_questions(by, study, [question], where)[0]
         result, new = settle_imported(by, written.question, fixture.content, fixture.segment)

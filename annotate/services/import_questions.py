@@ -15,6 +15,7 @@ from annotate.models import AdjudicatedResult, Question, Source, Study, Submissi
 from annotate.permissions import By, person_or_none
 from annotate.records import record_question
 from annotate.services.authorise import authorise
+from annotate.services.lock_questions import lock_study
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ def write_questions(by: By, study: Study, entries: Sequence[QuestionEntry], wher
     """
     authorise(by, study, "question.import")
     with transaction.atomic():
-        Study.objects.select_for_update().get(pk=study.pk)
+        lock_study(study)
         stored = {
             question.key: question
             for question in Question.objects.filter(study=study)

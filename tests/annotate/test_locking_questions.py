@@ -9,8 +9,11 @@ from collections.abc import Callable
 import pytest
 from django.db import connection, transaction
 
+from annotate.domain.import_formats.questions_toml import QuestionEntry
 from annotate.domain.vocabulary import Necessity, NoteKind, Segment
+from annotate.permissions import OPERATOR
 from annotate.services.discuss import write_note
+from annotate.services.import_questions import write_questions
 from annotate.services.lock_questions import lock_questions
 from annotate.services.pause_task import pause_tasks, resume_tasks
 from annotate.services.reassign import reassign
@@ -36,7 +39,7 @@ def return_both(one: Desk, two: Desk) -> None:
     return_passes(one.lead, [one.first, two.first], "Look again.")
 
 
-def in_a_thread(call: Callable[[], None]) -> Callable[[], BaseException | None]:
+def in_a_thread(call: Callable[[], object]) -> Callable[[], BaseException | None]:
     """Start `call` in a thread of its own; what is returned waits for its end and returns what it raised."""
     raised: list[BaseException] = []
 
@@ -98,4 +101,19 @@ def test_a_pause_waits_for_whoever_gives_the_tasks_of_several_questions_away(pau
         time.sleep(0.5)
         reassign(one.lead, two.first, third)
     assert end() is None
+    assert verify().findings == ()
+
+
+def test_an_import_that_rewrites_questions_waits_for_a_submission_and_sees_it() -> None:
+    one = make_desk(key="one")
+    two = make_desk(key="two", document_id="two", study=one.study)
+    entries = [QuestionEntry(key, "Something else?", one.question.as_of) for key in ("one", "two")]
+    with transaction.atomic():
+        lock_questions([two.question.pk])
+        end = in_a_thread(lambda: write_questions(OPERATOR, one.study, entries))
+        time.sleep(0.5)
+        two.submit_both(two.content(), two.content())
+    refused = end()
+    assert "(two): a pass on it was submitted" in str(refused)
+    assert not one.study.questions.filter(text="Something else?").exists()
     assert verify().findings == ()
