@@ -99,7 +99,7 @@ def open_demo(progress: Progress | None = None, folder: Path = FOLDER) -> tuple[
 
 def submit_demo_passes(study: Study, people: DemoPeople, tell: Progress, folder: Path) -> None:
     """Import sources and questions, give every question to the pair, and submit both passes."""
-    _import(study, people, tell, folder)
+    import_demo(study, people, tell, folder)
     texts = demo_texts(study)
     for number, annotator in enumerate(people.annotators, 1):
         path = folder / "passes" / f"annotator-{number}.json"
@@ -111,7 +111,7 @@ def submit_demo_passes(study: Study, people: DemoPeople, tell: Progress, folder:
                 f"{path.name} ({', '.join(missing)})", "the pass has no entry for it", "Every question needs both."
             )
         for done, assignment in enumerate(waiting, 1):
-            _submit(annotator, assignment, contents[assignment.question.key], texts)
+            submit_demo_pass(annotator, assignment, contents[assignment.question.key], texts)
             tell(done, len(waiting), f"pass {number}")
 
 
@@ -209,7 +209,7 @@ def _person(study: Study, username: str) -> Person:
     return person
 
 
-def _import(study: Study, people: DemoPeople, tell: Progress, folder: Path) -> None:
+def import_demo(study: Study, people: DemoPeople, tell: Progress, folder: Path) -> None:
     """Import sources and questions and assign them to the pair; whole or not at all."""
     with transaction.atomic():
         import_folder(people.lead, study, folder, progress=tell)
@@ -218,7 +218,8 @@ def _import(study: Study, people: DemoPeople, tell: Progress, folder: Path) -> N
         assign_questions(people.lead, study, people.annotators, list(Question.objects.filter(study=study)))
 
 
-def _submit(annotator: Person, assignment: Assignment, content: PassContent, texts: Texts) -> None:
+def submit_demo_pass(annotator: Person, assignment: Assignment, content: PassContent, texts: Texts) -> None:
+    """Save what a demo file says of a task and submit it, both or neither; raises as `submit_pass` does."""
     quotes = {span.name: texts.quote(span) for span in content.spans}
     key = digest(f"{assignment.question.study.slug}/{assignment.question.key}/{annotator.username}".encode())
     with transaction.atomic():

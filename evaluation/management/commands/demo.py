@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
 from annotate.domain.vocabulary import Role
-from annotate.models import Person
+from annotate.models import Person, Study
 from annotate.services.members import random_password
 from evaluation.management.address import require_free
 from evaluation.management.command import FAILED, ExampleCommand, refusals
@@ -27,6 +27,7 @@ from evaluation.models import Plan, Sweep
 from evaluation.services.count_reading import count_reading
 from evaluation.services.decide_release import decide_release
 from evaluation.services.load_demo import DemoStudy, load_demo
+from evaluation.services.load_practice import load_practice
 from evaluation.services.lock_plan import lock_plan
 from evaluation.services.start_sweep import start_sweep
 from evaluation.services.write_plan import write_plan
@@ -67,8 +68,9 @@ Exit code: 0; 1 when a cell failed for good; 2 when the port is taken or a file 
         call_command("migrate", verbosity=0, interactive=False)
         with refusals():
             demo = _load(console)
+            practice = load_practice(demo.people)
             if options["load_only"]:
-                console.print(_sign_ins(demo))
+                console.print(_sign_ins(demo, practice))
                 return
             plan = _plan(demo, options["generator"])
             sweep = start_sweep(demo.people.lead, plan, idempotency_key=_key(plan))
@@ -81,7 +83,7 @@ Exit code: 0; 1 when a cell failed for good; 2 when the port is taken or a file 
         console.print(f"Sealed root {sweep.root}")
         if sweep.problem:
             raise CommandError(sweep.problem, returncode=FAILED)
-        console.print(_sign_ins(demo))
+        console.print(_sign_ins(demo, practice))
         self.stdout.flush()
         if not options["no_serve"]:
             call_command("serve", port=options["port"], stdout=self.stdout, stderr=self.stderr)
@@ -109,9 +111,10 @@ def _key(plan: Plan) -> str:
     return hashlib.sha256(f"demo/{plan.pk}/{plan.digest}".encode()).hexdigest()
 
 
-def _sign_ins(demo: DemoStudy) -> Table:
+def _sign_ins(demo: DemoStudy, practice: Study) -> Table:
     """Give every person of the demo a fresh password (which ends their sessions) and return the table of them."""
-    table = Table(title="Sign-ins, made new just now", title_justify="left")
+    table = Table(title="Sign-ins, made new just now", title_justify="left", caption_justify="left")
+    table.caption = f"Work is left to try in “{practice.title}”: tasks for both annotators, items for the adjudicator."
     for name in ("role", "user name", "password"):
         table.add_column(name, no_wrap=True)
     people: list[tuple[Role, Person]] = [(Role.ANNOTATOR, person) for person in demo.people.annotators]
