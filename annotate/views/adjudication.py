@@ -46,7 +46,7 @@ from annotate.services.settle_item import settle_item
 from annotate.views import adjudication_rows as table
 from annotate.views.item_address import item_at
 from annotate.views.item_history import moment_of, moments_of, result_rows, round_at
-from annotate.views.item_source import Place, marked_versions, source_texts
+from annotate.views.item_source import Place, marked_versions, source_texts, stale_notes
 from annotate.views.respond import crumbs, respond
 from annotate.views.study_nav import asker, study_and_actor, study_links
 from annotate.views.workspace_form import whole_number
@@ -208,6 +208,7 @@ def _page(request: HttpRequest, item: AdjudicationItem, actor: Actor, refusal: B
     settled, settle_problem = _settled(item, view) if as_of is None and (late or not closed) else (None, "")
     given = dict(_given(view)) | (_typed(request.POST) if refusal else {})
     rows = table.rows(view, titles, request.POST if refusal else None)
+    stale = stale_notes(asker(request), item.question, versions.values())
     known = _known(request, state)
     for row in rows:
         row["kept"] = known is not None and row["seen"] <= known and row["id"] != request.POST.get("disagreement")
@@ -230,7 +231,10 @@ def _page(request: HttpRequest, item: AdjudicationItem, actor: Actor, refusal: B
         "span_rows": table.span_rows(settled, view, given) if settled else [],
         "set_rows": table.set_rows(view),
         "supersets": supersets(settled) if settled else [],
-        "texts": source_texts(versions.values(), actor, view.a, view.b, _places(request, rows, versions)),
+        "texts": [
+            text | {"stale": stale[text["pk"]]}
+            for text in source_texts(versions.values(), actor, view.a, view.b, _places(request, rows, versions))
+        ],
         "as_of": as_of,
         "moments": moments_of(item),
         "rounds": item.question.items.order_by("round") if item.round > 1 or view.waiting else [],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,13 +12,14 @@ from django.views.decorators.http import require_GET
 
 from annotate.domain.content import PassContent
 from annotate.domain.rendering import Highlight
-from annotate.models import Person, SourceVersion, Study
+from annotate.models import Person, Question, SourceVersion, Study
 from annotate.permissions import Actor
 from annotate.selectors.adjudication import require_adjudicator
 from annotate.selectors.fixtures import version_by_digest
 from annotate.selectors.passes import submitted_content
 from annotate.selectors.source_text import layout_of
 from annotate.selectors.sources import hidden_from, versions_visible_to
+from annotate.selectors.succession import standings
 from annotate.views.item_address import item_at
 from annotate.views.source_blocks import MarkStyle, draw_blocks
 from annotate.views.study_nav import asker
@@ -43,6 +44,12 @@ def marked_versions(person: Person, study: Study, a: PassContent, b: PassContent
     named = {span.version for span in (*a.spans, *b.spans)}
     found = versions_visible_to(person).filter(source__study=study, sha256__in=named).defer("content")
     return version_by_digest(found)
+
+
+def stale_notes(person: Person, question: Question, marked: Collection[SourceVersion]) -> dict[int, str]:
+    """Return why marks on a version are stale for the question, by the version's key; empty where they are not."""
+    every = list(versions_visible_to(person).filter(source__study=question.study_id))
+    return {key: standing.note for key, standing in standings(every, marked, question.as_of).items()}
 
 
 def source_texts(

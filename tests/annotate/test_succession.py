@@ -198,3 +198,16 @@ def test_pages_of_sources_name_what_follows_and_nothing_that_is_kept_from_the_re
     assert ("superseded by second" in listed) is not hidden
     assert ("Superseded by" in old) is not hidden
     assert ("second" in last) is not hidden
+
+
+@pytest.mark.parametrize(("as_of", "told"), [(date(2027, 6, 1), True), (date(2026, 6, 1), False)])
+def test_the_adjudicator_sees_which_marked_text_is_superseded_on_the_questions_date(as_of: date, told: bool) -> None:
+    desk, _ = desk_and_new()
+    desk.question.as_of = as_of
+    desk.question.save()
+    content = desk.content(spans=marked(desk, "Fees rise."), sets=(("s0",),))
+    desk.submit_both(content, content)
+    client = Client()
+    client.force_login(desk.adjudicator)
+    page = client.get(reverse("adjudicate", args=[desk.question.items.get().pk])).content.decode()
+    assert ('<span class="tag collect">◔ superseded by second</span></h2>' in page) is told
