@@ -10,16 +10,20 @@ from evaluation.views.wording import count_of
 
 def finding(baseline: Sequence[PhasePoint], candidate: Sequence[PhasePoint]) -> str:
     """Return what a chart of support by phase shows, as its title."""
-    pairs = [(b, c) for b, c in zip(baseline, candidate, strict=True) if b.value is not None and c.value is not None]
+    pairs = [
+        (before.value, after.value, after)
+        for before, after in zip(baseline, candidate, strict=True)
+        if before.value is not None and after.value is not None
+    ]
     if not pairs:
         return f"Complete support is undefined here: {why(baseline)}"
-    below = [pair for pair in pairs if pair[1].value < pair[0].value]  # type: ignore[operator]
-    above = [pair for pair in pairs if pair[1].value > pair[0].value]  # type: ignore[operator]
+    below = sum(theirs < ours for ours, theirs, _ in pairs)
+    above = sum(theirs > ours for ours, theirs, _ in pairs)
     name = candidate[0].arm
     if not below and not above:
         return f"{name} supports as many questions as {baseline[0].arm} at every one of {len(pairs)} phases"
-    lowest = min((c for _, c in pairs), key=lambda one: one.value or 0)
-    parts = [f"fewer at {len(below)}"] * bool(below) + [f"more at {len(above)}"] * bool(above)
+    _, _, lowest = min(pairs, key=lambda pair: pair[1])
+    parts = [f"fewer at {below}"] * bool(below) + [f"more at {above}"] * bool(above)
     return (
         f"{name} supports {' and '.join(parts)} of {len(pairs)} phases; its lowest is "
         f"{count_of(lowest.numerator, lowest.denominator)} at {lowest.label}"
