@@ -62,6 +62,20 @@ def in_a_thread(call: Callable[[], object]) -> Callable[[], BaseException | None
     return end
 
 
+def until_somebody_waits() -> None:
+    """Return once another connection waits for a lock of this one; on SQLite whoever comes waits at its BEGIN."""
+    if connection.vendor != "postgresql":
+        return
+    deadline = time.monotonic() + 20
+    with connection.cursor() as cursor:
+        while time.monotonic() < deadline:
+            cursor.execute("SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))")
+            if cursor.fetchone():
+                return
+            time.sleep(0.02)
+    raise AssertionError("nobody came to wait for what is locked here")
+
+
 @pytest.mark.parametrize("act", [settle_both, return_both])
 def test_who_holds_one_of_the_questions_can_record_while_the_others_wait(act: Callable[[Desk, Desk], None]) -> None:
     one = make_desk(key="one")
@@ -71,8 +85,7 @@ def test_who_holds_one_of_the_questions_can_record_while_the_others_wait(act: Ca
     with transaction.atomic():
         lock_questions([two.question.pk])
         end = in_a_thread(lambda: act(one, two))
-        # Long enough for the other to come to the question that is held.
-        time.sleep(0.5)
+        until_somebody_waits()
         write_note(one.adjudicator, two.question, NoteKind.NOTE, "A word beside.")
     assert end() is None
     assert two.question.notes.filter(text="A word beside.").count() == 1
@@ -97,8 +110,8 @@ def test_a_pause_waits_for_whoever_gives_the_tasks_of_several_questions_away(pau
         lock_questions([one.question.pk, two.question.pk])
         reassign(one.lead, one.first, third)
         end = in_a_thread(act)
-        # Long enough for the other to lock what it needs, while the ledger's head is held here.
-        time.sleep(0.5)
+        # The other has locked what it can by then, while the ledger's head is held here.
+        until_somebody_waits()
         reassign(one.lead, two.first, third)
     assert end() is None
     assert verify().findings == ()
@@ -111,7 +124,7 @@ def test_an_import_that_rewrites_questions_waits_for_a_submission_and_sees_it() 
     with transaction.atomic():
         lock_questions([two.question.pk])
         end = in_a_thread(lambda: write_questions(OPERATOR, one.study, entries))
-        time.sleep(0.5)
+        until_somebody_waits()
         two.submit_both(two.content(), two.content())
     refused = end()
     assert "(two): a pass on it was submitted" in str(refused)
