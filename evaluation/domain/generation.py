@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from evaluation.domain.registered import Registered
+
 
 @dataclass(frozen=True)
 class EvidenceText:
@@ -36,20 +38,8 @@ class GeneratedAnswer:
     failed: str = ""
 
 
-class Generator(Protocol):
+class Generator(Registered, Protocol):
     """Writes an answer from packed evidence."""
-
-    @property
-    def name(self) -> str:
-        """Name in the registry."""
-
-    @property
-    def version(self) -> str:
-        """Changes whenever equal input would give another answer."""
-
-    @property
-    def deterministic(self) -> bool:
-        """Whether equal input always gives equal output."""
 
     def describe(self) -> dict[str, str | int]:
         """Configuration in canonical values."""

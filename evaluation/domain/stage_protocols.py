@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from evaluation.domain.hits import BoolArray, Hits, Ranked
+from evaluation.domain.registered import Registered
 from evaluation.domain.tokens import IntArray
 
 if TYPE_CHECKING:
@@ -62,20 +63,8 @@ class MayBreak(Protocol):
         """Why there is no index, "" where there is one."""
 
 
-class Retriever(Protocol):
+class Retriever(Registered, Protocol):
     """Indexes a build. `top_k_unit` says what its k counts."""
-
-    @property
-    def name(self) -> str:
-        """Name in the registry."""
-
-    @property
-    def version(self) -> str:
-        """Changes whenever equal input would give another list."""
-
-    @property
-    def deterministic(self) -> bool:
-        """Whether equal input always gives equal output."""
 
     def describe(self) -> dict[str, str | int]:
         """Configuration in canonical values, score precision included."""
