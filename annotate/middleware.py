@@ -9,12 +9,15 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from annotate.domain.conflicts import Conflict
 from annotate.domain.errors import BadInput
+from annotate.multipart_text import MEND, NOT_UTF8, Utf8MultiPartParser, not_utf8
 from annotate.permissions import NotAllowed
 from annotate.views.respond import respond
 
+FORM, UPLOAD = "application/x-www-form-urlencoded", "multipart/form-data"
+
 
 class RefusalMiddleware:
-    """Answers 403 for NotAllowed, 409 for Conflict and 422 for BadInput and for a form that is no UTF-8.
+    """Answers 403 for NotAllowed, 409 for Conflict, 422 for BadInput, and 400 for a form that is no UTF-8.
 
     JSON for API paths, else a page or partial.
     """
@@ -23,15 +26,20 @@ class RefusalMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Pass the request on."""
+        """Pass the request on; its upload, if it is one, is read by the parser that tells what is no UTF-8."""
+        request.multipart_parser_class = Utf8MultiPartParser  # type: ignore[assignment]
         return self.get_response(request)
 
     def process_view(self, request: HttpRequest, *_view: object) -> HttpResponse | None:
         """Refuse a form that is not UTF-8: Django would store U+FFFD in place of what somebody meant."""
-        if request.content_type != "application/x-www-form-urlencoded" or request.method != "POST":
+        if request.method != "POST" or request.path.startswith("/api/"):
             return None
-        problem = _not_utf8(request.body)
-        return _answer(request, 422, "This was not accepted", [problem]) if problem else None
+        problem = None
+        if request.content_type == FORM:
+            problem = _not_utf8(request.body)
+        elif request.content_type == UPLOAD:
+            problem = _upload_not_utf8(request)
+        return _answer(request, 400, "This could not be read", [problem]) if problem else None
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """Return the refusal's answer; None leaves any other exception to Django."""
@@ -48,16 +56,19 @@ def _not_utf8(body: bytes) -> BadInput | None:
     for field in body.split(b"&"):
         name, _, value = field.partition(b"=")
         for part in (name, value):
-            raw = unquote_to_bytes(part)
-            try:
-                raw.decode("utf-8")
-            except UnicodeDecodeError as error:
-                return BadInput(
-                    unquote(name.decode("ascii", "replace"))[:80],
-                    f"its byte {error.start} (0x{raw[error.start]:02x}) is not UTF-8",
-                    "Send the form as UTF-8, whole characters only.",
-                )
+            problem = not_utf8(unquote_to_bytes(part), unquote(name.decode("ascii", "replace"))[:80])
+            if problem is not None:
+                return problem
     return None
+
+
+def _upload_not_utf8(request: HttpRequest) -> BadInput | None:
+    charset = request.encoding
+    if charset and charset.lower() not in ("utf-8", "utf8"):
+        return BadInput("Content-Type", f"it says that the form is in {charset[:40]!r}", MEND)
+    # To ask for its fields is to read it to its end.
+    problem: BadInput | None = request.META.get(NOT_UTF8) if request.POST is not None else None
+    return problem
 
 
 def _answer(request: HttpRequest, status: int, title: str, problems: Sequence[BadInput]) -> HttpResponse:
