@@ -153,7 +153,7 @@ def test_freeze_with_a_list_of_keys_that_is_not_utf8(tmp_path: Path) -> None:
 
 def test_command_argument_that_is_not_utf8() -> None:
     command = [sys.executable.encode(), b"manage.py", b"import_sources", b"x", b"--study", b"\xff"]
-    done = subprocess.run(command, check=False, cwd=settings.BASE_DIR, capture_output=True, timeout=60)
+    done = subprocess.run(command, check=False, cwd=settings.BASE_DIR, capture_output=True, timeout=120)
     assert done.returncode == 2
     assert b"argument 4" in done.stderr
     assert b"not UTF-8" in done.stderr

@@ -66,7 +66,7 @@ def until_somebody_waits() -> None:
     """Return once another connection waits for a lock of this one; on SQLite whoever comes waits at its BEGIN."""
     if connection.vendor != "postgresql":
         return
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     with connection.cursor() as cursor:
         while time.monotonic() < deadline:
             cursor.execute("SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))")

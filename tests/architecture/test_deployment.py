@@ -96,11 +96,11 @@ def test_web_command_answers_its_probe_and_nobody_else(as_service: dict[str, str
         until_well(web_probe(as_service["PORT"]), as_service, process, log)
         site = f"http://127.0.0.1:{as_service['PORT']}"
         with pytest.raises(HTTPError, match="400"):
-            urlopen(f"{site}/", timeout=5)
+            urlopen(f"{site}/", timeout=60)
         # The proxy in front says that the visitor came by HTTPS; a page that does not exist still carries the policy.
         asked = Request(f"{site}/no-such-page", headers={"Host": "cutline.example", "X-Forwarded-Proto": "https"})
         with pytest.raises(HTTPError, match="404") as refused:
-            urlopen(asked, timeout=5)
+            urlopen(asked, timeout=60)
         assert "script-src 'self'" in refused.value.headers["Content-Security-Policy"]
         assert "max-age" in refused.value.headers["Strict-Transport-Security"]
 
@@ -124,7 +124,7 @@ def test_broker_command_starts_without_persistence(tmp_path: Path) -> None:
     words = [str(get_binary_path()), *arguments, "--port", str(port), "--dir", str(tmp_path)]
     with running(words, dict(os.environ), log):
         client = redis.Redis(port=port)
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while True:
             try:
                 client.ping()

@@ -16,14 +16,16 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.conf import settings
 from django.test import Client
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.browser import chromium
 from tests.browser.watch import Watch
 
 WIDTHS = (1440, 390)
 SCREENSHOTS = Path(__file__).resolve().parents[2] / "var" / "screenshots"
-TIMEOUT_MS = 10_000
+#: How long an action or an expectation waits: a cold worker process, the resampling of a report, a first import, on
+#: cores shared with the other side of the suite. How long a page may take is for the benches to say.
+TIMEOUT_MS = 90_000
 #: What axe leaves out unless asked: targets of at least 24 px, or with that much room around them (WCAG 2.2 AA).
 AXE = {"resultTypes": ["violations"], "rules": {"target-size": {"enabled": True}}}
 
@@ -43,6 +45,7 @@ def browser() -> Iterator[Browser]:
     """
     before = os.environ.get("DJANGO_ALLOW_ASYNC_UNSAFE")
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
+    expect.set_options(timeout=TIMEOUT_MS)
     with sync_playwright() as playwright:
         path = chromium.executable(playwright.chromium.executable_path)
         opened = playwright.chromium.launch(executable_path=path, args=chromium.FLAGS)

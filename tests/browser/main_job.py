@@ -7,9 +7,6 @@ import re
 
 from playwright.sync_api import Locator, Page, expect
 
-#: A cold worker process, the resampling of a report and first imports, on cores shared with the suite's other side.
-SLOW_MS = 90_000
-
 HOUSE = (
     "# House rules 🛠️\r\n\r\n"
     "A tool is lent for fourteen days. The fourteen days are counted from the day after collection, and the desk "
@@ -72,7 +69,6 @@ PEOPLE = {"anna": "annotator", "ben": "annotator", "judith": "adjudicator", "ola
 
 
 def enter(page: Page, username: str, password: str) -> Page:
-    page.set_default_timeout(SLOW_MS)
     page.goto("/")
     page.get_by_label("Username").fill(username)
     page.get_by_label("Password").fill(password)

@@ -27,7 +27,7 @@ def sealed_with_report() -> Sweep:
 
 def drawings_done(page: Page) -> None:
     """Wait until every chart of the page has its drawing."""
-    expect(page.locator(".drawing-slot")).to_have_count(0, timeout=30_000)
+    expect(page.locator(".drawing-slot")).to_have_count(0)
 
 
 def test_lead_goes_from_a_preset_to_a_signed_release(

@@ -7,7 +7,7 @@ Only what comes before the site is not a page: the sign-ins, made by `manage.py 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,6 @@ from ledger.services import verify
 from tests.browser.main_job import (
     HOUSE,
     PEOPLE,
-    SLOW_MS,
     adjudicate,
     annotate_with_the_form,
     annotate_with_the_mouse,
@@ -49,14 +48,6 @@ def add_person(username: str, *options: str) -> str:
     out = StringIO()
     call_command("add_person", username, "--study", "library", *options, stdout=out)
     return re.search(r"^password (\S+)$", out.getvalue(), re.MULTILINE)[1]
-
-
-@pytest.fixture(autouse=True)
-def patience() -> Iterator[None]:
-    """Let every expectation wait: the test is about what happens, and a page of a busy machine may take its time."""
-    expect.set_options(timeout=SLOW_MS)
-    yield
-    expect.set_options(timeout=None)
 
 
 @pytest.fixture

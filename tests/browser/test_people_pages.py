@@ -104,4 +104,4 @@ def test_workspace_shows_notices_and_sheets_accessibly(
     expect(page.get_by_text("Your unsent work is back")).to_be_visible()
     check_accessibility(page)
     page.unroute("**/edits/")
-    expect(page.locator("[data-saved]")).to_contain_text("saved", timeout=60_000)
+    expect(page.locator("[data-saved]")).to_contain_text("saved")

@@ -55,11 +55,11 @@ def test_a_long_source_opens_with_its_beginning_and_marks_where_nothing_is_loade
     layout = lay_out(bytes(desk.version.content))
     wanted = (layout.sentence_starts[2899], layout.sentence_ends[2899])
     saved(page, desk.first, lambda content: wanted in places(content))
-    expect(page.locator("[data-marks='rule']").first).to_be_in_viewport(timeout=15_000)
+    expect(page.locator("[data-marks='rule']").first).to_be_in_viewport()
     press(page, "/")
     page.keyboard.insert_text("needle")
     expect(page.locator("#find-count")).to_have_text("1 of 1")
-    expect(page.get_by_text("The needle stands")).to_be_in_viewport(timeout=15_000)
+    expect(page.get_by_text("The needle stands")).to_be_in_viewport()
     page.wait_for_function("() => !document.querySelector('.block.waiting')")
     assert page.evaluate(
         """() => [...document.querySelectorAll("[data-start]")].every((run, at, all) =>

@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from annotate.domain.content import PassContent
 from annotate.models import Assignment
 from annotate.selectors.passes import content_of
+from tests.browser.conftest import TIMEOUT_MS
 
 Opened = Callable[[Assignment], Page]
 
@@ -51,7 +52,7 @@ def hands_of(page: Page) -> dict[str, int]:
 
 def saved(page: Page, assignment: Assignment, holds: Callable[[PassContent], bool]) -> PassContent:
     """Wait until what is stored `holds` and the page has nothing unsent; return it. How many revisions is no matter."""
-    until = time.monotonic() + 15
+    until = time.monotonic() + TIMEOUT_MS / 1000
     while True:
         content = content_of(assignment)[1]
         if holds(content):

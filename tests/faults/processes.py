@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.servers.processes import dies_with_parent
 
 ROOT = Path(__file__).resolve().parents[2]
-WAIT_SECONDS = 60.0
+WAIT_SECONDS = 120.0
 
 
 def manage(*arguments: str) -> list[str]:
