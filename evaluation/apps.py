@@ -18,8 +18,8 @@ class EvaluationConfig(AppConfig):
         from ledger import triggers
 
         triggers.protect(Plan, update="when:OLD.locked_at IS NOT NULL", delete="when:OLD.locked_at IS NOT NULL")
-        # A sealed or cancelled sweep is over; its row says what it came to. A capped one may go on.
-        triggers.protect(Sweep, update="when:OLD.state NOT IN ('running', 'capped')")
+        # A sealed or cancelled sweep is over; its row says what it came to. A capped or paused one may go on.
+        triggers.protect(Sweep, update="when:OLD.state NOT IN ('running', 'capped', 'paused')")
         triggers.protect(Attempt)
         triggers.protect(Release)
         verifiers.register_all()

@@ -19,9 +19,13 @@ SWEEP_STARTED = "sweep.started"
 SWEEP_CANCELLED = "sweep.cancelled"
 SWEEP_LIMITED = "sweep.limited"
 SWEEP_CAPPED = "sweep.capped"
+SWEEP_PAUSED = "sweep.paused"
 SWEEP_CLOSED = "sweep.closed"
 CELL_ATTEMPT = "cell.attempt"
 RELEASE_SIGNED = "release.signed"
+
+#: Records after which a sweep is over.
+SWEEP_OVER = (SWEEP_CLOSED, SWEEP_CANCELLED)
 
 #: What a try measures of itself, in the order of its columns; a try that measured nothing has none of them.
 MEASURED = ("index_us", "query_us", "asked", "cold", "beside", "input_tokens", "output_tokens")
@@ -76,6 +80,21 @@ def sweep_limited_payload(sweep: Sweep) -> dict[str, Any]:
         "price_input": sweep.price_input,
         "price_output": sweep.price_output,
     }
+
+
+def standing(kind: str | None, told: dict[str, Any]) -> tuple[Sweep.State, str]:
+    """Return the state and the note a sweep has after the record `kind` with payload `told`; None before any.
+
+    For records that leave a sweep open: the note of one that stands still says why, that of one that runs is empty.
+    """
+    if kind == SWEEP_PAUSED:
+        return Sweep.State.PAUSED, f"Paused by {told['by']}{f': {told["reason"]}' if told['reason'] else '.'}"
+    if kind == SWEEP_CAPPED and "by" in told:
+        # A pause, as it was recorded before pauses had a kind of their own; the reason is the whole note.
+        return Sweep.State.PAUSED, told["reason"]
+    if kind == SWEEP_CAPPED:
+        return Sweep.State.CAPPED, f"The cap was reached: {told['reason']}"
+    return Sweep.State.RUNNING, ""
 
 
 def sweep_closed_payload(sweep: Sweep) -> dict[str, Any]:

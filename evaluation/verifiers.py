@@ -1,5 +1,6 @@
-"""Compares what the ledger was told about plans, sweeps, attempts and releases with the rows as they stand, and decides
-again.
+"""Compares what the ledger was told about plans, attempts and releases with the rows as they stand, and decides again.
+
+`evaluation.verifiers_sweeps` does so for sweeps.
 
 A release is checked by computing its decision anew from the sealed results, not by comparing two copies of it.
 """
@@ -9,12 +10,9 @@ from __future__ import annotations
 import zlib
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 
-from annotate.models import Person
-from annotate.permissions import OPERATOR
 from annotate.verifiers_belonging import Belonging
-from evaluation import records
+from evaluation import records, verifiers_sweeps
 from evaluation.bundle_verifier import verify_artefacts
 from evaluation.domain.plan_schema import PlanRefused
 from evaluation.domain.plan_toml import parse_plan, plan_payload
@@ -26,10 +24,11 @@ from evaluation.services.result_keys import ANSWER, KINDS, ORACLE, OUTCOME, QUER
 from evaluation.services.results import compute_results, report_body, report_recipe
 from evaluation.services.sign_release import release_canonical
 from evaluation.services.write_plan import plan_value
+from evaluation.verifiers_comparing import differs, name_of, sweep_id_of
 from ledger import registry
 from ledger.domain.canonical import canonical_bytes, digest
 from ledger.domain.findings import Finding
-from ledger.models import Record, Result, Seal
+from ledger.models import Record, Result
 
 #: Members of results that bear people's text; a text-free export replaces them by keyed digests.
 _RESULT_TEXT = {
@@ -42,18 +41,13 @@ _RESULT_TEXT = {
 def register_all() -> None:
     """Register every kind and table of this app; called once, when Django starts."""
     registry.register(records.PLAN_LOCKED, verify_plan)
-    registry.register(records.SWEEP_STARTED, verify_started)
-    registry.register(records.SWEEP_CLOSED, verify_closed)
-    registry.register(records.SWEEP_CANCELLED, verify_cancelled, text_fields=("reason",))
-    registry.register(records.SWEEP_LIMITED, verify_limited)
-    registry.register(records.SWEEP_CAPPED, verify_capped, text_fields=("reason",))
+    verifiers_sweeps.register_all()
     registry.register(records.CELL_ATTEMPT, verify_attempt, text_fields=("problem",))
     registry.register(records.RELEASE_SIGNED, verify_release, text_fields=("override_reason",))
     for kind in KINDS:
         registry.register_plain(kind, text_fields=_RESULT_TEXT.get(kind, ()))
     registry.register_bundle("artefacts", verify_artefacts)
     registry.register_table(Plan._meta.db_table, verify_locked_plans)
-    registry.register_table(Sweep._meta.db_table, verify_sweeps_recorded)
     registry.register_table("belonging of evaluation", Belonging(Plan, "fixture_set__study", "study").strays)
     registry.register_table(Attempt._meta.db_table, verify_attempts_recorded)
     registry.register_table(Release._meta.db_table, verify_releases_recorded)
@@ -73,63 +67,9 @@ def verify_plan(record: Record) -> Iterator[Finding]:
         fixture_set__digest=told["fixture_set"],
         locked_at__isnull=False,
     )
-    told_again = [{**records.plan_locked_payload(plan), "by": _name(plan.locked_by)} for plan in plans]
+    told_again = [{**records.plan_locked_payload(plan), "by": name_of(plan.locked_by)} for plan in plans]
     if told not in told_again:
-        yield from _differs(told, told_again[0] if told_again else None, record.seq, where)
-
-
-def verify_started(record: Record) -> Iterator[Finding]:
-    """Find the sweep with its plan, seed and cells."""
-    sweep = _sweep(record)
-    found = {**records.sweep_started_payload(sweep), "by": _name(sweep.started_by)} if sweep else None
-    yield from _differs(record.value, found, record.seq, record.scope)
-    if sweep is None or Record.objects.filter(kind=records.SWEEP_LIMITED, scope=record.scope).exists():
-        return
-    for name, value in records.sweep_limited_payload(sweep).items():
-        if name != "plan" and value:
-            yield Finding("row.differs", record.seq, record.scope, f"{name}: it is set and no record says so.")
-
-
-def verify_closed(record: Record) -> Iterator[Finding]:
-    """Find the sealed sweep, whose root is the one the ledger sealed."""
-    sweep = _sweep(record)
-    yield from _differs(record.value, records.sweep_closed_payload(sweep) if sweep else None, record.seq, record.scope)
-    seal = Seal.objects.filter(scope=record.scope).first()
-    if seal is None or seal.root != record.value["root"]:
-        found = seal.root if seal else "none"
-        yield Finding("sweep.root", record.seq, record.scope, f"closed with another root than its seal ({found}).")
-    if sweep is not None and sweep.state != Sweep.State.SEALED:
-        yield Finding("sweep.state", record.seq, record.scope, f"it was sealed and its row says {sweep.state}.")
-
-
-def verify_cancelled(record: Record) -> Iterator[Finding]:
-    """Find the cancelled sweep."""
-    sweep = _sweep(record)
-    if sweep is None or sweep.state != Sweep.State.CANCELLED:
-        found = f"is {sweep.state}" if sweep else "is gone"
-        yield Finding("sweep.state", record.seq, record.scope, f"it was cancelled and its row {found}.")
-    elif sweep.problem != record.value["reason"]:
-        yield Finding("row.differs", record.seq, record.scope, "its row gives another reason.")
-    elif sweep.root:
-        yield Finding("sweep.root", record.seq, record.scope, "it was cancelled and its row names a root.")
-
-
-def verify_limited(record: Record) -> Iterator[Finding]:
-    """Find the sweep; its row says what the newest record of its caps says."""
-    sweep = _sweep(record)
-    if sweep is None:
-        yield Finding("row.missing", record.seq, record.scope, "the sweep it caps is gone.")
-        return
-    newest = Record.objects.filter(kind=record.kind, scope=record.scope).order_by("-seq").first()
-    if newest is not None and newest.seq == record.seq:
-        found = {**records.sweep_limited_payload(sweep), "by": record.value["by"]}
-        yield from _differs(record.value, found, record.seq, record.scope)
-
-
-def verify_capped(record: Record) -> Iterator[Finding]:
-    """Find the sweep that a cap or a person stopped for a while. It may have gone on since."""
-    if _sweep(record) is None:
-        yield Finding("row.missing", record.seq, record.scope, "the sweep it stopped is gone.")
+        yield from differs(told, told_again[0] if told_again else None, record.seq, where)
 
 
 def verify_attempt(record: Record) -> Iterator[Finding]:
@@ -139,7 +79,7 @@ def verify_attempt(record: Record) -> Iterator[Finding]:
     attempt = (
         Attempt.objects.select_related("cell")
         .filter(
-            cell__sweep_id=_sweep_id(record.scope),
+            cell__sweep_id=sweep_id_of(record.scope),
             cell__arm=told["arm"],
             cell__phase=told["phase"],
             cell__block=told["block"],
@@ -149,7 +89,7 @@ def verify_attempt(record: Record) -> Iterator[Finding]:
         )
         .first()
     )
-    yield from _differs(told, records.attempt_payload(attempt) if attempt else None, record.seq, where)
+    yield from differs(told, records.attempt_payload(attempt) if attempt else None, record.seq, where)
 
 
 def verify_release(record: Record) -> Iterator[Finding]:
@@ -157,10 +97,10 @@ def verify_release(record: Record) -> Iterator[Finding]:
     where = f"release of {record.scope}"
     release = (
         Release.objects.select_related("sweep__plan__fixture_set", "signed_by")
-        .filter(sweep_id=_sweep_id(record.scope))
+        .filter(sweep_id=sweep_id_of(record.scope))
         .first()
     )
-    yield from _differs(record.value, records.release_payload(release) if release else None, record.seq, where)
+    yield from differs(record.value, records.release_payload(release) if release else None, record.seq, where)
     if release is None:
         return
     if release.ledger_head != record.link:
@@ -199,14 +139,6 @@ def verify_locked_plans() -> Iterator[Finding]:
         told[place] -= 1
         if told[place] < 0:
             yield Finding("row.unrecorded", None, where, "it is locked and no record says so.")
-
-
-def verify_sweeps_recorded() -> Iterator[Finding]:
-    """Find sweeps nobody started."""
-    told = set(Record.objects.filter(kind=records.SWEEP_STARTED).values_list("scope", flat=True))
-    for sweep in Sweep.objects.only("pk"):
-        if sweep.scope not in told:
-            yield Finding("row.unrecorded", None, sweep.scope, "it stands there and no record says it was started.")
 
 
 def verify_attempts_recorded() -> Iterator[Finding]:
@@ -294,30 +226,3 @@ def _inflated(body: bytes) -> bytes:
         return zlib.decompress(body)
     except zlib.error:
         return b""
-
-
-def _name(person: Person | None) -> str:
-    return person.username if person else OPERATOR.username
-
-
-def _sweep(record: Record) -> Sweep | None:
-    return Sweep.objects.select_related("plan__fixture_set").filter(pk=_sweep_id(record.scope)).first()
-
-
-def _sweep_id(scope: str) -> int:
-    kind, _, number = scope.partition(":")
-    return int(number) if kind == "sweep" and number.isdecimal() else -1
-
-
-def _without_reason(told: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in told.items() if name != "reason"}
-
-
-def _differs(told: dict[str, Any], found: dict[str, Any] | None, seq: int, where: str) -> Iterator[Finding]:
-    if found is None:
-        yield Finding("row.missing", seq, where, "the row it describes is gone.")
-        return
-    told = _without_reason(told)
-    for name in sorted(told.keys() | found.keys()):
-        if told.get(name) != found.get(name):
-            yield Finding("row.differs", seq, where, f"{name}: recorded and stored values differ.")

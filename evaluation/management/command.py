@@ -14,7 +14,7 @@ from annotate.permissions import NotAllowed
 from evaluation.domain.plan_schema import PlanRefused
 from evaluation.services.problems import Conflict
 
-FAILED, USAGE, CAPPED = 1, 2, 3
+FAILED, USAGE, STANDS = 1, 2, 3
 
 
 class ExampleCommand(BaseCommand):

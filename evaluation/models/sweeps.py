@@ -18,14 +18,22 @@ class Sweep(models.Model):
     result.
     """
 
+    SCOPE_PREFIX = "sweep:"
+
     class State(models.TextChoices):
         """Life of a sweep."""
 
         RUNNING = "running"
         CAPPED = "capped"
+        PAUSED = "paused"
         SEALED = "sealed"
         FAILED = "failed"
         CANCELLED = "cancelled"
+
+    #: States of a sweep that stands still until somebody lets it go on: a cap was reached, or a person paused it.
+    STANDING_STATES = (State.CAPPED, State.PAUSED)
+    #: States in which a sweep is not over; what is in work is kept.
+    OPEN_STATES = (State.RUNNING, *STANDING_STATES)
 
     plan = models.ForeignKey(Plan, on_delete=models.PROTECT, related_name="sweeps")
     state = models.CharField(max_length=12, choices=State.choices, default=State.RUNNING)
@@ -54,4 +62,9 @@ class Sweep(models.Model):
     @property
     def scope(self) -> str:
         """Ledger scope of this sweep's results."""
-        return f"sweep:{self.pk}"
+        return f"{self.SCOPE_PREFIX}{self.pk}"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it may still come to results: it runs, or stands still and can go on."""
+        return self.state in self.OPEN_STATES

@@ -14,6 +14,7 @@ _TONES = {
     Sweep.State.SEALED: "accept",
     Sweep.State.CANCELLED: "reject",
     Sweep.State.CAPPED: "collect",
+    Sweep.State.PAUSED: "collect",
 }
 
 

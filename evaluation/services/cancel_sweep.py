@@ -1,4 +1,4 @@
-"""Stop a running or capped sweep. What was computed stays; nothing is sealed."""
+"""Stop a sweep that is not over. What was computed stays; nothing is sealed."""
 
 from __future__ import annotations
 
@@ -24,12 +24,14 @@ def cancel_sweep(by: By, sweep: Sweep, *, reason: str = "") -> Sweep:
     authorise(by, sweep.plan.study, "sweep.cancel")
     written(reason, "reason")
     with transaction.atomic():
-        stopped = Sweep.objects.filter(pk=sweep.pk, state__in=[Sweep.State.RUNNING, Sweep.State.CAPPED]).update(
+        stopped = Sweep.objects.filter(pk=sweep.pk, state__in=Sweep.OPEN_STATES).update(
             state=Sweep.State.CANCELLED, problem=reason, finished_at=Now()
         )
         sweep.refresh_from_db()
         if not stopped and sweep.state != Sweep.State.CANCELLED:
-            raise Conflict(f"Sweep {sweep.pk} is {sweep.state}; only a running or capped sweep can be cancelled.")
+            raise Conflict(
+                f"Sweep {sweep.pk} is {sweep.state}; only a running, capped or paused sweep can be cancelled."
+            )
         if stopped:
             append(SWEEP_CANCELLED, {"plan": sweep.plan.digest, "reason": reason, "by": by.username}, scope=sweep.scope)
     return sweep

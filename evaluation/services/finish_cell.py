@@ -13,9 +13,6 @@ from evaluation.services.claim import Lease, close, report
 from evaluation.services.report_attempt import Measured, Origin
 from ledger.services import ResultEntry, StoredEntry, put_results
 
-#: States in which a sweep takes the results of its cells.
-_TAKES = (Sweep.State.RUNNING, Sweep.State.CAPPED)
-
 
 @dataclass(frozen=True)
 class CellResult:
@@ -29,15 +26,15 @@ class CellResult:
 def finish_cell(lease: Lease, result: CellResult, calls: Sequence[Call] = ()) -> bool:
     """Write a cell's results under its lease; False, and nothing written but a LATE report, when the lease was lost.
 
-    Also False when the sweep was cancelled in the meantime; a paused one takes what was in work. One transaction, whose
-    first statement is the fence: the cell's row is locked and its attempt number compared before any result is written.
-    `calls` are for the report too.
+    Also False when the sweep was cancelled in the meantime; a capped or paused one takes what was in work. One
+    transaction, whose first statement is the fence: the cell's row is locked and its attempt number compared before any
+    result is written. `calls` are for the report too.
     """
     with transaction.atomic():
         if not close(lease, Cell.State.DONE):
             _report_late(lease, calls)
             return False
-        if not Sweep.objects.filter(pk=lease.sweep_id, state__in=_TAKES).exists():
+        if not Sweep.objects.filter(pk=lease.sweep_id, state__in=Sweep.OPEN_STATES).exists():
             report(lease, Attempt.Outcome.CANCELLED, "The sweep was cancelled while the cell ran.", calls=calls)
             return False
         write_results(lease, result)

@@ -13,7 +13,7 @@ from annotate.permissions import By
 from annotate.services.authorise import authorise
 from evaluation.domain.sweep_limits import Limits, Used, reached
 from evaluation.models import Attempt, Cell, Sweep
-from evaluation.records import SWEEP_CAPPED, SWEEP_LIMITED, sweep_limited_payload
+from evaluation.records import SWEEP_CAPPED, SWEEP_LIMITED, standing, sweep_limited_payload
 from evaluation.services.problems import Conflict
 from evaluation.services.ring import ring
 from ledger.services import append
@@ -78,9 +78,10 @@ def holds_back(sweep_id: int) -> bool:
         return False
     begun = Cell.objects.filter(sweep=sweep, attempt__gt=0, state__in=[Cell.State.PENDING, Cell.State.CLAIMED])
     if not begun.exists():
-        sweep.state, sweep.problem = Sweep.State.CAPPED, f"The cap was reached: {reason}"
+        told = {"plan": sweep.plan.digest, "reason": reason}
+        sweep.state, sweep.problem = standing(SWEEP_CAPPED, told)
         sweep.save(update_fields=["state", "problem"])
-        append(SWEEP_CAPPED, {"plan": sweep.plan.digest, "reason": reason}, sweep.scope)
+        append(SWEEP_CAPPED, told, sweep.scope)
     return True
 
 
@@ -92,7 +93,7 @@ def resume_sweep(by: By, sweep: Sweep, limits: Limits) -> Sweep:
     authorise(by, sweep.plan.study, "sweep.start")
     with transaction.atomic():
         row = Sweep.objects.select_for_update().select_related("plan").get(pk=sweep.pk)
-        if row.state not in {Sweep.State.RUNNING, Sweep.State.CAPPED}:
+        if not row.is_open:
             raise Conflict(f"Sweep {row.pk} is {row.state}; only a running, capped or paused sweep goes on.")
         if reason := reached(limits, used_by(row)):
             raise Conflict(f"Sweep {row.pk} would stop at once: {reason} Raise the cap above what was used.")

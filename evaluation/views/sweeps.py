@@ -19,7 +19,7 @@ from evaluation.selectors.pages import failed_attempts, release_of, sweep_progre
 from evaluation.selectors.reuse import reused_from
 from evaluation.services.cancel_sweep import cancel_sweep
 from evaluation.services.limit_sweep import limits_of, resume_sweep, used_by
-from evaluation.services.pause_sweep import PAUSED, pause_sweep
+from evaluation.services.pause_sweep import pause_sweep
 from evaluation.services.write_plan import plan_value
 from evaluation.views.access import page, sweep_for, sweep_frame
 from evaluation.views.operations_reading import latency_row, reused_rows, used_rows
@@ -46,17 +46,16 @@ def _show(
 ) -> HttpResponse:
     progress = sweep_progress(found)
     limits = limits_of(found)
-    open_state = found.state in {Sweep.State.RUNNING, Sweep.State.CAPPED}
     context: dict[str, Any] = {
         **sweep_frame(actor, found),
         "progress": progress,
         "running": found.state == Sweep.State.RUNNING,
         "sealed": found.state == Sweep.State.SEALED,
         "failures": list(failed_attempts(found)) if progress.attempts_failed else [],
-        "may_cancel": open_state and allows(actor, "sweep.cancel"),
-        "may_resume": open_state and allows(actor, "sweep.start"),
-        "capped": found.state == Sweep.State.CAPPED,
-        "paused": found.problem.startswith(PAUSED),
+        "may_cancel": found.is_open and allows(actor, "sweep.cancel"),
+        "may_resume": found.is_open and allows(actor, "sweep.start"),
+        "standing": found.state in Sweep.STANDING_STATES,
+        "paused": found.state == Sweep.State.PAUSED,
         "may_start": found.state == Sweep.State.CANCELLED and allows(actor, "sweep.start"),
         "left": minutes(progress.left.total_seconds() / 60) if progress.left else "",
         "used": used_rows(limits, used_by(found), progress.total),

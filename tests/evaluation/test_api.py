@@ -242,8 +242,11 @@ def test_paused_sweep_says_why_and_goes_on() -> None:
     url = reverse("api-sweep-pause", args=[sweep.pk])
     assert post(client, url, {}).status_code == 422
     answer = post(client, url, {"reason": "Night shift."})
-    assert answer.json()["state"] == "capped"
+    assert answer.json()["state"] == "paused"
     assert answer.json()["problem"].endswith(": Night shift.")
+    listed = reverse("api-sweeps", args=[sweep.plan.study.slug])
+    for state, there in (("paused", [sweep.pk]), ("capped", [])):
+        assert [row["id"] for row in client.get(listed, {"state": state}).json()["results"]] == there
     assert post(client, reverse("api-sweep-resume", args=[sweep.pk]), {}).json()["state"] == "running"
 
 

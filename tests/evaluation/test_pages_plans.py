@@ -173,6 +173,11 @@ class TestPlanPages(TestCase):
         for text in ("◔ paused", "Night &lt;shift&gt;.", "Let it go on …", "Cancel for good"):
             assert text in page, text
         assert "hx-get" not in page
+        plan_page = self.client.get(reverse("plan", args=[sweep.plan_id])).content.decode()
+        assert '<span class="tag collect">Paused</span>' in plan_page
+        study_page = self.client.get(reverse("study", args=[sweep.plan.study.slug])).content.decode()
+        assert "Paused" in study_page
+        assert "Capped" not in plan_page + study_page
         assert self.client.post(address, {"action": "resume"}).status_code == 302
         assert "… running" in self.client.get(address).content.decode()
         assert self.client.post(address, {"action": "cancel", "sure": "1"}).status_code == 302

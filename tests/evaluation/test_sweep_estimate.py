@@ -19,6 +19,7 @@ from evaluation.models import Calibration as CalibrationRow
 from evaluation.models import Plan, Sweep
 from evaluation.services.estimate_plan import estimate_plan, estimate_text, kept_estimate
 from evaluation.services.outcome_table import table_of_results
+from evaluation.services.pause_sweep import pause_sweep
 from evaluation.services.pipeline_of import ORACLE
 from evaluation.services.problems import NothingToAsk
 from evaluation.services.start_sweep import start_sweep
@@ -157,6 +158,17 @@ def test_command_stops_at_its_cap_with_3_and_goes_on(plan_file: str) -> None:
     with pytest.raises(CommandError, match="no capped or paused sweep") as nothing:
         run("sweep", plan_file, "--resume")
     assert nothing.value.returncode == 2
+
+
+def test_command_says_that_a_sweep_is_paused_with_3_and_lets_it_go_on(plan_file: str) -> None:
+    small_study()
+    run("sweep", plan_file)
+    pause_sweep(OPERATOR, Sweep.objects.get(), reason="Night shift.")
+    with pytest.raises(CommandError, match=r"stands still. Paused by .*: Night shift. Go on with --resume") as stopped:
+        run("sweep", plan_file, "--wait")
+    assert stopped.value.returncode == 3
+    run("sweep", plan_file, "--resume", "--wait")
+    assert Sweep.objects.get().state == Sweep.State.SEALED
 
 
 @pytest.mark.parametrize(

@@ -18,19 +18,17 @@ from annotate.permissions import OPERATOR, NotAllowed
 from evaluation.domain.sweep_limits import Limits, Used, reached, read_limits
 from evaluation.models import Attempt, Cell, Sweep
 from evaluation.services.cancel_sweep import cancel_sweep
-from evaluation.services.claim import Lease, claim, give_back, report
+from evaluation.services.claim import claim, give_back, report
 from evaluation.services.limit_sweep import limits_of, resume_sweep, set_limits, used_by
-from evaluation.services.pause_sweep import pause_sweep
 from evaluation.services.problems import Conflict
 from evaluation.services.report_attempt import Measured
 from evaluation.services.start_sweep import start_sweep
-from evaluation.services.work import drain, work_on
+from evaluation.services.work import drain
 from ledger.models import Record, Result
 from ledger.services import verify
 from tests.evaluation.rows import bare_sweep
 from tests.evaluation.sweeps import locked, plan_toml, small_study
 from tests.factories.studies import make_member
-from tests.factories.sweeps import make_sealed_sweep, make_sweep
 
 pytestmark = pytest.mark.django_db
 in_threads = pytest.mark.django_db(transaction=True)
@@ -225,54 +223,3 @@ def test_caps_are_read_kept_and_taken_away() -> None:
     )
     assert reached(limits, Used(9, 1e9, 16_000_000, 0)) == ""
     assert "2.55 of at most 2.50" in reached(limits, Used(9, 1e9, 17_000_000, 0))
-
-
-def test_paused_sweep_keeps_what_was_in_work_begins_nothing_and_is_sealed_once_it_goes_on() -> None:
-    sweep = make_sweep()
-    lease = claim("w", sweep_id=sweep.pk)
-    assert lease is not None
-    paused = pause_sweep(OPERATOR, sweep, reason="The endpoint is rebooted.")
-    assert (paused.state, paused.problem) == (
-        Sweep.State.CAPPED,
-        f"Paused by {OPERATOR.username}: The endpoint is rebooted.",
-    )
-    assert claim("w", sweep_id=sweep.pk) is None
-    assert work_on(lease) == 1
-    assert Cell.objects.get(pk=lease.cell_id).state == Cell.State.DONE
-    assert Attempt.objects.get(cell_id=lease.cell_id).outcome == Attempt.Outcome.DONE
-    assert pause_sweep(OPERATOR, sweep).problem == paused.problem
-    assert Record.objects.filter(kind="sweep.capped", scope=sweep.scope).count() == 1
-    resume_sweep(OPERATOR, sweep, limits_of(sweep))
-    drain("w", sweep_id=sweep.pk)
-    sweep.refresh_from_db()
-    assert (sweep.state, sweep.problem) == (Sweep.State.SEALED, "")
-    other = make_sealed_sweep(sweep.plan)
-    assert sweep.root == other.root
-    assert verify().ok
-
-
-def test_sweep_that_is_over_is_not_paused_and_only_a_lead_pauses() -> None:
-    sweep = make_sweep()
-    with pytest.raises(NotAllowed):
-        pause_sweep(make_member(sweep.plan.study, Role.OBSERVER), sweep)
-    cancel_sweep(OPERATOR, sweep)
-    with pytest.raises(Conflict, match="cancelled"):
-        pause_sweep(OPERATOR, sweep)
-    with pytest.raises(BadInput):
-        pause_sweep(OPERATOR, make_sweep(), reason="nul\x00")
-
-
-def test_last_cell_of_a_paused_sweep_is_kept_and_the_sweep_sealed_only_when_it_goes_on() -> None:
-    sweep = make_sweep()
-    last: list[Lease] = []
-    while (lease := claim("w", sweep_id=sweep.pk)) is not None:
-        if not Cell.objects.filter(sweep=sweep, state=Cell.State.PENDING).exists():
-            last.append(lease)
-            break
-        work_on(lease)
-    pause_sweep(OPERATOR, sweep)
-    work_on(last[0])
-    assert state(sweep) == Sweep.State.CAPPED
-    resume_sweep(OPERATOR, sweep, limits_of(sweep))
-    drain("w", sweep_id=sweep.pk)
-    assert state(sweep) == Sweep.State.SEALED

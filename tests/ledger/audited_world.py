@@ -1,7 +1,8 @@
 """A small world with a row in every table the ledger covers, made by the services alone.
 
 As small as it gets, because a byte-flip test verifies all of it hundreds of times: one full pair of passes that was
-returned once, one settled import, two fixture sets, one held-out sweep of two arms, one that was cancelled, a release.
+returned once, one settled import, two fixture sets, one held-out sweep of two arms, one that was cancelled, one that is
+paused, a release.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from evaluation.models import Sweep
 from evaluation.services.cancel_sweep import cancel_sweep
 from evaluation.services.decide_release import decide_release
 from evaluation.services.lock_plan import lock_plan
+from evaluation.services.pause_sweep import pause_sweep
 from evaluation.services.results import sweep_results
 from evaluation.services.sign_release import sign_release
 from evaluation.services.start_sweep import start_sweep
@@ -163,6 +165,7 @@ def make_audited_world() -> AuditedWorld:
     other = lock_plan(lead, write_plan(lead, fixture_set=fixture_set, toml=renamed))
     stopped = start_sweep(lead, other, idempotency_key="stopped", seed=3)
     cancel_sweep(lead, stopped, reason="The wrong seed.")
+    pause_sweep(lead, start_sweep(lead, other, idempotency_key="paused", seed=5), reason="Over night.")
     limits = Limits(max_cells=40, max_minutes=30)
     sweep = start_sweep(lead, plan, idempotency_key="sealed", seed=11, limits=limits)
     drain("worker-of-the-test", sweep_id=sweep.pk)

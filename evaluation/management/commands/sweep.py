@@ -18,7 +18,7 @@ from annotate.models import FixtureSet, Study
 from annotate.permissions import OPERATOR
 from evaluation.domain.plan_toml import parse_plan
 from evaluation.domain.sweep_limits import NAMES, read_limits
-from evaluation.management.command import CAPPED, FAILED, USAGE, ExampleCommand, refusals
+from evaluation.management.command import FAILED, STANDS, USAGE, ExampleCommand, refusals
 from evaluation.management.commands.results import write_json
 from evaluation.management.progress import drain_with_progress, results_with_progress
 from evaluation.management.replayed import print_replayed, replayed_data, summary
@@ -65,7 +65,7 @@ A replayed fixture regresses where support was complete after a stage and is not
 lose what the fixture's baseline had in the prompt.
 
 Exit code: 0; 1 when a fixture regressed, a cell failed for good or the sweep was cancelled; 2 for a plan or an argument
-to mend; 3 when a cap stopped it; 130 or 143 when it was stopped.
+to mend; 3 when it was capped or paused; 130 or 143 when it was stopped.
 """
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -171,10 +171,10 @@ to mend; 3 when a cap stopped it; 130 or 143 when it was stopped.
 
     def _wait(self, sweep: Sweep, json_path: str | None, console: Console) -> None:
         drain_with_progress(sweep, f"sweep:{socket.gethostname()}:{os.getpid()}", console)
-        if sweep.state == Sweep.State.CAPPED:
+        if sweep.state in Sweep.STANDING_STATES:
             raise CommandError(
                 f"Sweep {sweep.pk} stands still. {sweep.problem} Go on with --resume, past a cap with a higher one.",
-                returncode=CAPPED,
+                returncode=STANDS,
             )
         if sweep.state != Sweep.State.SEALED:
             raise CommandError(f"Sweep {sweep.pk} was {sweep.state}: {sweep.problem}", returncode=FAILED)
@@ -206,10 +206,9 @@ def _started(fixture_set: FixtureSet, toml: str, options: dict[str, Any]) -> tup
 def _resumed(fixture_set: FixtureSet, toml: str, options: dict[str, Any]) -> tuple[Plan, Sweep]:
     """Find the newest sweep of this plan that is not over, and give it the caps; raises CommandError for none."""
     value = parse_plan(toml, installed_plugins().known_names())
-    open_states = (Sweep.State.RUNNING, Sweep.State.CAPPED)
     sweep = (
         Sweep.objects.select_related("plan__study", "plan__fixture_set")
-        .filter(plan__fixture_set=fixture_set, plan__digest=plan_digest(value), state__in=open_states)
+        .filter(plan__fixture_set=fixture_set, plan__digest=plan_digest(value), state__in=Sweep.OPEN_STATES)
         .order_by("-pk")
         .first()
     )
