@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from django.urls import reverse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotate.api.fields import idempotency_key, members, text
-from annotate.api.listing import parameters
+from annotate.api.listing import paged, parameters
 from annotate.api.studies import times
 from annotate.domain.errors import BadInput
-from evaluation.api.endpoint import SweepEndpoint
+from evaluation.api.endpoint import EvaluationEndpoint, SweepEndpoint
 from evaluation.domain.decision import Disposition, decision_payload
-from evaluation.models import Release
+from evaluation.models import Release, Sweep
 from evaluation.selectors.pages import decision_for, held_out_openings, release_of
+from evaluation.selectors.releases import released, sealed_sweeps
 from evaluation.selectors.staleness import stale_reasons
 from evaluation.services.sign_release import sign_release
 
 MAX_REASON = 5_000
+
+
+class Releases(EvaluationEndpoint):
+    """The releases of a study."""
+
+    actions = {"GET": "release.view"}
+
+    def get(self, request: Request, slug: str) -> Response:
+        """List its sealed sweeps, newest first: what was signed, and why one is stale."""
+        return paged(request, sealed_sweeps(self.person, self.study), ("-pk",), _shown)
 
 
 class SweepRelease(SweepEndpoint):
@@ -71,6 +84,23 @@ def release_object(row: Release) -> dict[str, Any]:
         "signed_by": row.signed_by.username,
         "signed_at": times(row.signed_at),
     }
+
+
+def _shown(rows: Sequence[Sweep]) -> list[dict[str, Any]]:
+    return [
+        {
+            "sweep": one.sweep.pk,
+            "plan": one.sweep.plan_id,
+            "plan_name": one.sweep.plan.name,
+            "fixture_set": one.sweep.plan.fixture_set.name,
+            "root": one.sweep.root,
+            "sealed_at": times(one.sweep.finished_at),
+            "signed": release_object(one.release) if one.release else None,
+            "stale": one.stale,
+            "url": reverse("api-release", args=[one.sweep.pk]),
+        }
+        for one in released(rows)
+    ]
 
 
 def _disposition(value: Any) -> Disposition | None:

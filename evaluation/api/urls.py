@@ -7,6 +7,7 @@ from evaluation.api import plans, releases, sweeps
 urlpatterns: list[URLPattern | URLResolver] = [
     path("studies/<slug:slug>/plans/", plans.Plans.as_view(), name="api-plans"),
     path("studies/<slug:slug>/sweeps/", sweeps.Sweeps.as_view(), name="api-sweeps"),
+    path("studies/<slug:slug>/releases/", releases.Releases.as_view(), name="api-releases"),
     path("plans/<int:pk>/", plans.PlanDetail.as_view(), name="api-plan"),
     path("plans/<int:pk>/lock/", plans.PlanLock.as_view(), name="api-plan-lock"),
     path("plans/<int:pk>/estimate/", plans.PlanEstimate.as_view(), name="api-plan-estimate"),

@@ -13,6 +13,7 @@ from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from decimal import Decimal, InvalidOperation
 from enum import Enum
 from fractions import Fraction
+from functools import cache
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}\Z")
@@ -20,6 +21,12 @@ LARGEST = 1_000_000_000
 """Whole numbers without a bound of their own end here: beyond, databases and arrays overflow, and nothing is meant."""
 
 FRACTION = re.compile(r"([0-9]{1,9})(?:/([0-9]{1,9}))?\Z")
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    """Return a dataclass's hints, evaluated once: doing so is most of the time a plan takes to be read."""
+    return get_type_hints(kind)
 
 
 @dataclass(frozen=True)
@@ -145,7 +152,8 @@ class Reader:
         if not isinstance(data, dict):
             self.refuse(where, f"is {_said(data)}, not a table.", f"Write it as a table [{where}].")
             return None
-        hints = get_type_hints(kind)
+        own: type = kind
+        hints = _hints(own)
         settings = {item.name: item for item in fields(kind)}  # type: ignore[arg-type]
         for key in data:
             if key not in settings:

@@ -2,37 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from django.db.models import QuerySet
 
 from annotate.domain.archive import set_changes
 from annotate.models import FixtureSet, Study
 from annotate.permissions import By
 from evaluation.models import Release, Sweep
 from evaluation.selectors.pages import sweeps_visible_to
-from evaluation.selectors.staleness import STEPS, first_manifests
+from evaluation.selectors.staleness import STEPS, first_manifests, stale_reasons_of
 from ledger.domain.canonical import parse_canonical
 
 
 @dataclass(frozen=True)
 class Released:
-    """A sealed sweep with its signature, None while nobody signed."""
+    """A sealed sweep with its signature, None while nobody signed, and why its results are stale, if they are."""
 
     sweep: Sweep
     release: Release | None
+    stale: Sequence[str] = ()
 
 
 def releases_of(by: By, study: Study) -> list[Released]:
-    """Return the study's sealed sweeps, newest first. Two queries."""
-    sweeps = list(
-        sweeps_visible_to(by)
-        .filter(plan__study=study, state=Sweep.State.SEALED)
-        .defer("plan__toml", "plan__canonical", "plan__fixture_set__canonical")
-        .order_by("-pk")
-    )
+    """Return the study's sealed sweeps, newest first. Seven queries."""
+    return released(list(sealed_sweeps(by, study).order_by("-pk")))
+
+
+def sealed_sweeps(by: By, study: Study) -> QuerySet[Sweep]:
+    """Return the study's sealed sweeps, as far as the person may see them, without the texts of plans and sets."""
+    sealed = sweeps_visible_to(by).filter(plan__study=study, state=Sweep.State.SEALED)
+    return sealed.defer("plan__toml", "plan__fixture_set__canonical")
+
+
+def released(sweeps: Sequence[Sweep]) -> list[Released]:
+    """Return the sweeps in their order with their signatures and why they are stale. Six queries."""
     signed = {one.sweep_id: one for one in Release.objects.filter(sweep__in=sweeps).select_related("signed_by")}
-    return [Released(one, signed.get(one.pk)) for one in sweeps]
+    stale = stale_reasons_of(sweeps)
+    return [Released(one, signed.get(one.pk), stale[one.pk]) for one in sweeps]
 
 
 def corpus_changes(before: FixtureSet, after: FixtureSet) -> dict[str, list[str]]:
@@ -45,7 +54,7 @@ def made_with(sweep: Sweep) -> dict[str, str]:
 
     A step that all arms share stands once; otherwise once for each arm.
     """
-    manifests = first_manifests(sweep)
+    manifests = first_manifests([sweep])[sweep.pk]
     if not manifests:
         return {}
     one = next(iter(manifests.values()))

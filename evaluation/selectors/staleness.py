@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from annotate.models import SourceVersion
+from django.db.models import Min
+from django.db.models.functions import Left, Length
+
+from annotate.models import FixtureSet, SourceVersion
 from evaluation.domain.plan import Plan as PlanValue
+from evaluation.domain.plan_schema import PlanRefused
 from evaluation.models import Sweep
 from evaluation.plugins.tokenizers import TokenizerUnavailable, load_tokenizer
 from evaluation.services.described_steps import described_steps
 from evaluation.services.pipeline_of import analyser_of, arm_settings
-from evaluation.services.result_keys import MANIFEST
+from evaluation.services.result_keys import MANIFEST, build_key
 from evaluation.services.write_plan import plan_value
 from ledger.domain.canonical import parse_canonical
 from ledger.selectors.records import results
@@ -28,43 +33,74 @@ STEPS = {
     "generator": "generator",
     "verdict": "rule of verdicts",
 }
+#: How many characters of a manifest's key stand behind its plan and arm: “/000001/manifest”.
+_AFTER_ARM = len(build_key("", "", 0, MANIFEST)) - len("/")
 #: What tells two of a step apart, in the order in which it is looked for.
 _VERSIONS = ("declared", "version")
 
 
 def stale_reasons(sweep: Sweep) -> list[str]:
     """Return why the sweep's results may not speak about today's corpus or pipeline; empty when nothing changed."""
-    return _corpus_changes(sweep) + _pipeline_changes(sweep)
+    return stale_reasons_of([sweep])[sweep.pk]
 
 
-def _corpus_changes(sweep: Sweep) -> list[str]:
-    """Return what came to the corpus since the fixture set was frozen."""
-    fixture_set = sweep.plan.fixture_set
-    frozen = {source["digest"] for source in parse_canonical(bytes(fixture_set.canonical))["sources"]}
-    now = set(SourceVersion.objects.filter(source__study=sweep.plan.study).order_by().values_list("sha256", flat=True))
-    reasons = []
-    if added := len(now - frozen):
-        reasons.append(f"{added} source version{'s' * (added > 1)} came after the fixture set was frozen.")
-    corrected = fixture_set.successors.order_by("pk").values_list("name", flat=True)
-    return reasons + [f"The fixture set was corrected: its successor is {name}." for name in corrected]
+def stale_reasons_of(sweeps: Sequence[Sweep]) -> dict[int, list[str]]:
+    """Return `stale_reasons` of each sweep, by primary key. Five queries, however many sweeps there are.
+
+    What is here now (sources of a study, tokenizer files, packages) is looked up once for all of them.
+    """
+    corpus = _corpus_changes({sweep.plan.fixture_set_id: sweep.plan.study_id for sweep in sweeps})
+    manifests, here = first_manifests(sweeps), _Here()
+    return {
+        sweep.pk: [*corpus[sweep.plan.fixture_set_id], *_pipeline_changes(sweep, manifests[sweep.pk], here)]
+        for sweep in sweeps
+    }
 
 
-def _pipeline_changes(sweep: Sweep) -> list[str]:
+class _Here:
+    """What this installation has, by name; each is read once in the life of an object."""
+
+    def __init__(self) -> None:
+        self.tokenizer_digest = cache(_tokenizer_digest)
+        self.package = cache(_installed)
+
+
+def _corpus_changes(studies: Mapping[int, int]) -> dict[int, list[str]]:
+    """Return what came to the corpus since each fixture set was frozen; `studies` maps fixture sets to their study."""
+    now: dict[int, set[str]] = {study: set() for study in studies.values()}
+    versions = SourceVersion.objects.filter(source__study__in=now).order_by()
+    for study, digest in versions.values_list("source__study_id", "sha256"):
+        now[study].add(digest)
+    found = {}
+    for pk, canonical in FixtureSet.objects.filter(pk__in=studies).values_list("pk", "canonical"):
+        frozen = {source["digest"] for source in parse_canonical(bytes(canonical))["sources"]}
+        added = len(now[studies[pk]] - frozen)
+        came = f"{added} source version{'s' * (added > 1)} came after the fixture set was frozen."
+        found[pk] = [came] if added else []
+    successors = FixtureSet.objects.filter(successor_of__in=studies).order_by("pk")
+    for pk, name in successors.values_list("successor_of_id", "name"):
+        found[pk].append(f"The fixture set was corrected: its successor is {name}.")
+    return found
+
+
+def _pipeline_changes(sweep: Sweep, by_arm: Mapping[str, Mapping[str, Any]], here: _Here) -> list[str]:
     """Return in what this installation's tokenizer, packages, words and steps differ from the sweep's manifests.
 
     Whatever makes chunks, ranks, prompts or answers has its version in the manifests, so equal ones make equal results.
     """
-    by_arm = first_manifests(sweep)
     if not by_arm:
         return []
-    plan = plan_value(sweep.plan)
+    try:
+        plan = plan_value(sweep.plan)
+    except PlanRefused:
+        return ["This version does not read the sweep's plan any more."]
     # Builds of one sweep share all but what their arm changes: the ledger refuses a worker that brings another one.
     made = next(iter(by_arm.values()))
     reasons = []
-    if _tokenizer_digest(plan) != made["tokenizer"]["digest"]:
+    if here.tokenizer_digest(plan.budget.tokenizer) != made["tokenizer"]["digest"]:
         reasons.append(f"The tokenizer {made['tokenizer']['name']} is not the one of the sweep any more.")
     for name, pinned in made["packages"].items():
-        installed = _installed(name)
+        installed = here.package(name)
         if installed != pinned:
             reasons.append(f"{name} was {pinned} in the sweep and is {installed} here.")
     if analyser_of(plan).description != made["analyser"]:
@@ -78,14 +114,25 @@ def _pipeline_changes(sweep: Sweep) -> list[str]:
     ]
 
 
-def first_manifests(sweep: Sweep) -> dict[str, dict[str, Any]]:
-    """Return the manifest of each arm's first build, by arm. Two queries: all keys, and the payloads of those few."""
-    first: dict[str, str] = {}
-    for key in results(scopes=[sweep.scope], kinds=[MANIFEST]).values_list("key", flat=True):
-        # A key is of a plan, an arm, a phase and its kind; equal arms stand together.
-        first.setdefault(key.rsplit("/", 2)[0], key)
-    rows = results(scopes=[sweep.scope], kinds=[MANIFEST]).filter(key__in=first.values())
-    return {row.value["arm"]: row.value for row in rows}
+def first_manifests(sweeps: Sequence[Sweep]) -> dict[int, dict[str, Any]]:
+    """Return the manifest of each arm's first build, by sweep and arm.
+
+    Two queries: the first key of each arm, and the payloads of those few.
+    """
+    found: dict[int, dict[str, Any]] = {sweep.pk: {} for sweep in sweeps}
+    scopes = {sweep.scope: sweep.pk for sweep in sweeps}
+    manifests = results(scopes=scopes, kinds=[MANIFEST])
+    of_arm = Left("key", Length("key") - _AFTER_ARM)
+    keys = manifests.order_by().annotate(arm=of_arm).values("scope", "arm").annotate(first=Min("key"))
+    first = {(row["scope"], row["first"]) for row in keys}
+    values: dict[str, Any] = {}
+    for row in manifests.filter(key__in={key for _, key in first}):
+        if (row.scope, row.key) not in first:
+            continue
+        # Sweeps of one study mostly record the same bytes.
+        value = values[row.payload_digest] = values.get(row.payload_digest) or row.value
+        found[scopes[row.scope]].setdefault(value["arm"], value)
+    return found
 
 
 def _arm_changes(plan: PlanValue, name: str, manifest: Mapping[str, Any]) -> list[str]:
@@ -116,10 +163,10 @@ def _step_change(title: str, before: Mapping[str, Any], now: Mapping[str, Any]) 
     return f"The {title}{name} is not the one of the sweep any more"
 
 
-def _tokenizer_digest(plan: PlanValue) -> str:
-    """Return the digest of the tokenizer file as it is here now, "" where it cannot be loaded."""
+def _tokenizer_digest(name: str) -> str:
+    """Return the digest of a tokenizer's file as it is here now, "" where it cannot be loaded."""
     try:
-        return load_tokenizer(plan.budget.tokenizer).digest
+        return load_tokenizer(name).digest
     except TokenizerUnavailable:
         return ""
 

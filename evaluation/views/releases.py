@@ -12,10 +12,8 @@ from annotate.views.study_nav import asker, study_and_actor
 from evaluation.domain.decision import VetoReading
 from evaluation.domain.gates import GateReading
 from evaluation.domain.release_changes import reading_pairs, setting_changes, veto_pairs
-from evaluation.models import Sweep
-from evaluation.selectors.pages import decision_for, release_of
+from evaluation.selectors.pages import decision_for
 from evaluation.selectors.releases import Released, corpus_changes, made_with, releases_of
-from evaluation.selectors.staleness import stale_reasons
 from evaluation.services.count_reading import count_reading
 from evaluation.views.access import frame, page
 from evaluation.views.gate_rows import in_words
@@ -39,7 +37,7 @@ def releases(request: HttpRequest, slug: str) -> HttpResponse:
     }
     if all(asked):
         before, after = (_chosen(found, name) for name in asked)
-        context |= {"compared": _compared(before.sweep, after.sweep)}
+        context |= {"compared": _compared(before, after)}
         for one in (before, after):
             count_reading(asker(request), one.sweep, "releases")
     return respond(request, "evaluation/releases.html", context)
@@ -58,12 +56,15 @@ def _row(one: Released) -> dict[str, Any]:
         "sweep": one.sweep,
         "release": signed,
         "said": said(signed.disposition) if signed else None,
+        "stale": one.stale,
+        "more": len(one.stale) - 1,
         "overridden": bool(signed and signed.disposition != signed.computed),
     }
 
 
-def _compared(before: Sweep, after: Sweep) -> dict[str, Any]:
-    signed = [release_of(one) for one in (before, after)]
+def _compared(first: Released, second: Released) -> dict[str, Any]:
+    before, after = first.sweep, second.sweep
+    signed = [one.release for one in (first, second)]
     old, new = (decision_for(one, own) for one, own in zip((before, after), signed, strict=True))
     payloads = [parse_canonical(bytes(one.plan.canonical)) for one in (before, after)]
     with_old, with_new = made_with(before), made_with(after)
@@ -86,7 +87,7 @@ def _compared(before: Sweep, after: Sweep) -> dict[str, Any]:
             for name in sorted(with_old.keys() | with_new.keys())
             if with_old.get(name) != with_new.get(name)
         ],
-        "stale": [(one, stale_reasons(one)) for one in (before, after)],
+        "stale": [(one.sweep, one.stale) for one in (first, second)],
     }
 
 

@@ -183,6 +183,7 @@ ROWS = [
     api("api-plan-lock", "draft", POST=LEAD),
     api("api-plan-estimate", "plan", POST=LEAD),
     api("api-plan-sweeps", "plan", GET=READERS, POST=LEAD),
+    api("api-releases", "study", GET=READERS),
     api("api-sweeps", "study", GET=READERS),
     api("api-sweep", "sealed", GET=READERS),
     api("api-sweep-cancel", "running", POST=LEAD),

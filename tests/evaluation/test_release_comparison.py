@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from django.db import connection
 from django.test import TestCase
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotate.domain.vocabulary import Role
@@ -108,16 +106,6 @@ class TestComparison(TestCase):
         other = make_sealed_sweep()
         for name in (str(other.pk), "x", "99999999999999999999"):
             assert self.client.get(self.page, {"before": self.first.pk, "after": name}).status_code == 404, name
-
-    def test_list_asks_as_often_for_three_releases_as_for_two(self) -> None:
-        self.client.force_login(self.lead)
-        self.client.get(self.page)
-        with CaptureQueriesContext(connection) as two:
-            self.client.get(self.page)
-        make_sealed_sweep(make_plan(self.first.plan.fixture_set, PLAN.replace("seed = 7", "seed = 9")))
-        with CaptureQueriesContext(connection) as three:
-            self.client.get(self.page)
-        assert len(three) == len(two)
 
     def test_empty_study_says_what_to_do(self) -> None:
         study = make_study()
