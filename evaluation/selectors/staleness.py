@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -45,11 +45,11 @@ def stale_reasons(sweep: Sweep) -> list[str]:
 
 
 def stale_reasons_of(sweeps: Sequence[Sweep]) -> dict[int, list[str]]:
-    """Return `stale_reasons` of each sweep, by primary key. Five queries, however many sweeps there are.
+    """Return `stale_reasons` of each sweep, by primary key. At most five queries, however many sweeps there are.
 
     What is here now (sources of a study, tokenizer files, packages) is looked up once for all of them.
     """
-    corpus = _corpus_changes({sweep.plan.fixture_set_id: sweep.plan.study_id for sweep in sweeps})
+    corpus = _corpus_changes({sweep.plan.fixture_set for sweep in sweeps})
     manifests, here = first_manifests(sweeps), _Here()
     return {
         sweep.pk: [*corpus[sweep.plan.fixture_set_id], *_pipeline_changes(sweep, manifests[sweep.pk], here)]
@@ -65,19 +65,24 @@ class _Here:
         self.package = cache(_installed)
 
 
-def _corpus_changes(studies: Mapping[int, int]) -> dict[int, list[str]]:
-    """Return what came to the corpus since each fixture set was frozen; `studies` maps fixture sets to their study."""
-    now: dict[int, set[str]] = {study: set() for study in studies.values()}
+def _corpus_changes(fixture_sets: Collection[FixtureSet]) -> dict[int, list[str]]:
+    """Return what came to the corpus since each fixture set was frozen, by primary key."""
+    now: dict[int, set[str]] = {one.study_id: set() for one in fixture_sets}
     versions = SourceVersion.objects.filter(source__study__in=now).order_by()
     for study, digest in versions.values_list("source__study_id", "sha256"):
         now[study].add(digest)
+    # Lists leave the bytes of fixture sets out: many sweeps share one.
+    unread = [one.pk for one in fixture_sets if "canonical" in one.get_deferred_fields()]
+    canonical = {one.pk: one.canonical for one in fixture_sets if one.pk not in unread}
+    if unread:
+        canonical |= dict(FixtureSet.objects.filter(pk__in=unread).values_list("pk", "canonical"))
     found = {}
-    for pk, canonical in FixtureSet.objects.filter(pk__in=studies).values_list("pk", "canonical"):
-        frozen = {source["digest"] for source in parse_canonical(bytes(canonical))["sources"]}
-        added = len(now[studies[pk]] - frozen)
+    for one in fixture_sets:
+        frozen = {source["digest"] for source in parse_canonical(bytes(canonical[one.pk]))["sources"]}
+        added = len(now[one.study_id] - frozen)
         came = f"{added} source version{'s' * (added > 1)} came after the fixture set was frozen."
-        found[pk] = [came] if added else []
-    successors = FixtureSet.objects.filter(successor_of__in=studies).order_by("pk")
+        found[one.pk] = [came] if added else []
+    successors = FixtureSet.objects.filter(successor_of__in=fixture_sets).order_by("pk")
     for pk, name in successors.values_list("successor_of_id", "name"):
         found[pk].append(f"The fixture set was corrected: its successor is {name}.")
     return found
