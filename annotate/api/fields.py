@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from enum import StrEnum
 from typing import Any
 
 from rest_framework.request import Request
 
 from annotate.api.refusals import PreconditionRequired
-from annotate.domain.errors import BadInput
+from annotate.domain.errors import BadInput, shown
 from annotate.domain.written import written
 
 _REVISION = re.compile(r'"(\d{1,9})"')
@@ -33,6 +34,20 @@ def text(value: Any, where: str, *, most: int) -> str:
     if not isinstance(value, str):
         raise BadInput(where, f"it is of type {type(value).__name__}, not a text", "Send a JSON string.")
     return written(value, where, most)
+
+
+def word[W: StrEnum](kind: type[W], value: Any, where: str) -> W:
+    """Return the word of `kind` that a value is; raises BadInput for any other value."""
+    if not isinstance(value, str) or value not in {one.value for one in kind}:
+        raise BadInput(where, f"it is {shown(value)}", f"Send one of {', '.join(kind)}.")
+    return kind(value)
+
+
+def count(value: Any, where: str) -> int:
+    """Return a whole number from 0 of at most 18 digits; raises BadInput for any other value."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 10**18:
+        raise BadInput(where, f"it is {shown(value)}, no whole number from 0", "Send the number you were told.")
+    return value
 
 
 def if_match(request: Request) -> int:

@@ -14,22 +14,56 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotate.api.endpoint import StudyEndpoint, attachment
-from annotate.api.listing import paged, parameters
+from annotate.api.fields import members, text
+from annotate.api.freeze import apart_of, keys_of
+from annotate.api.listing import one_of, paged, parameters
 from annotate.api.studies import times
+from annotate.domain.errors import BadInput
 from annotate.models import Fixture, FixtureSet
-from annotate.selectors.fixtures import fixture_sets_visible_to, openings_of, require_manifest
+from annotate.selectors.fixtures import corrections, fixture_sets_visible_to, openings_of, require_manifest
 from annotate.selectors.frozen_partition import frozen_partition
+from annotate.services.export_archive import fixture_archive
+from annotate.services.freeze_fixtures import freeze_fixtures
+
+MAX_NAME = 80
 
 
 class FixtureSets(StudyEndpoint):
     """The fixture sets of a study."""
 
-    actions = {"GET": "fixture.view"}
+    actions = {"GET": "fixture.view", "POST": "fixture.freeze"}
 
     def get(self, request: Request, slug: str) -> Response:
         """List them, newest first."""
         rows = fixture_sets_visible_to(self.person, self.study).defer("canonical").annotate(size=Count("fixtures"))
         return paged(request, rows, ("-pk",), self._shown)
+
+    def post(self, request: Request, slug: str) -> Response:
+        """Freeze settled questions as a set; the very same by the same person again is the set there is.
+
+        422 names everything that blocks it, and nothing is written then.
+        """
+        parameters(request, {})
+        body = members(request.data, ["name"], ["questions", "successor_of", "apart"])
+        made = freeze_fixtures(
+            self.person,
+            self.study,
+            text(body["name"], "name", most=MAX_NAME),
+            keys_of(body.get("questions"), "questions"),
+            successor_of=self._predecessor(body.get("successor_of")),
+            apart=apart_of(body.get("apart", []), "apart"),
+        )
+        answer = {**set_object(made, made.fixtures.count()), "changes": corrections(made)}
+        return Response(answer, status=201, headers={"Location": answer["url"]})
+
+    def _predecessor(self, value: Any) -> FixtureSet | None:
+        if value is None:
+            return None
+        sought = text(value, "successor_of", most=MAX_NAME)
+        found = fixture_sets_visible_to(self.person, self.study).filter(name=sought).first()
+        if found is None:
+            raise BadInput("successor_of", f"there is no set called “{sought}” here", "Name a set of this study.")
+        return found
 
     def _shown(self, rows: Sequence[Any]) -> list[dict[str, Any]]:
         return [set_object(row, row.size) for row in rows]
@@ -50,7 +84,9 @@ class FixtureSetDetail(FixtureSetEndpoint):
     """One fixture set."""
 
     def get(self, request: Request, slug: str, pk: int) -> Response:
-        """Return it with each use of its held-out partition, the rule of its partition and the counts of each side."""
+        """Return it with each use of its held-out partition, what it changed against the set it corrects (`changes`),
+        the rule of its partition and the counts of each side.
+        """
         parameters(request, {})
         found = self.fixture_set()
         openings = [
@@ -61,7 +97,8 @@ class FixtureSetDetail(FixtureSetEndpoint):
             }
             for row in openings_of(found)
         ]
-        return Response({**set_object(found, found.fixtures.count()), "openings": openings, **_partition(found)})
+        more = {"openings": openings, "changes": corrections(found), **_partition(found)}
+        return Response({**set_object(found, found.fixtures.count()), **more})
 
 
 class FixtureSetCanonical(FixtureSetEndpoint):
@@ -73,6 +110,19 @@ class FixtureSetCanonical(FixtureSetEndpoint):
         found = self.fixture_set()
         require_manifest(self.person, found)
         return _hashed(bytes(found.canonical), found.digest, f"{found.name}.manifest.json")
+
+
+class FixtureSetArchive(FixtureSetEndpoint):
+    """The set as one archive that a stranger can verify."""
+
+    actions = {"GET": "dataset.export"}
+
+    def get(self, request: Request, slug: str, pk: int) -> HttpResponse:
+        """Send it; with `?sources=1` every source text is in it, 422 where the person may not read all of them."""
+        given = parameters(request, {"sources": one_of(("0", "1"))})
+        found = self.fixture_set()
+        made = fixture_archive(self.person, found, sources=given.get("sources") == "1")
+        return attachment(made.data, f"{found.name}.tar.gz")
 
 
 class Fixtures(FixtureSetEndpoint):

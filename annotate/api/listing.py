@@ -67,6 +67,10 @@ def parameters(request: Request, known: Mapping[str, Reader]) -> dict[str, Any]:
     return found
 
 
+#: What each list takes beside its filters.
+PAGE: Mapping[str, Reader] = {"after": number, "limit": number}
+
+
 def paged[M: Model](
     request: Request,
     rows: QuerySet[M, Any],
@@ -82,13 +86,11 @@ def paged[M: Model](
     if order[-1].lstrip("-") != "pk":
         raise ValueError(f"the order {order} is not total")
     readers = {key: reader for key, (reader, _) in filters.items()}
-    given = parameters(request, {**readers, "after": number, "limit": number})
+    given = parameters(request, {**readers, **PAGE})
     for key, (_, lookup) in filters.items():
         if key in given:
             rows = rows.filter(**{lookup: given[key]})
-    limit = given.get("limit", PER_PAGE)
-    if not 1 <= limit <= MOST_PER_PAGE:
-        raise BadInput("?limit", f"{limit} is out of range", f"Ask for 1 to {MOST_PER_PAGE}.")
+    limit = limit_of(given)
     ordered = rows.order_by(*order)
     if "after" in given:
         ordered = ordered.filter(_later(rows, order, given["after"]))
@@ -98,11 +100,48 @@ def paged[M: Model](
     return Response({"results": shown(page), "next": _next(request, page[-1].pk) if more else None})
 
 
+def page_of[T](
+    request: Request,
+    given: Mapping[str, Any],
+    rows: Sequence[T],
+    key: Callable[[T], Any],
+    shown: Callable[[Sequence[T]], list[dict[str, Any]]],
+    wanted: Callable[[T], bool] = lambda row: True,
+) -> Response:
+    """Return one page of `rows`, a list in its total order, of which those `wanted` are shown.
+
+    `given` are its parameters (`parameters` with PAGE). `?after=` is the `key` of the last row of the page before: one
+    of `rows`, wanted still or not by now.
+    """
+    limit, start = limit_of(given), 0
+    if "after" in given:
+        places = [index for index, row in enumerate(rows) if key(row) == given["after"]]
+        if not places:
+            raise _no_row(given["after"])
+        start = places[0] + 1
+    left = [row for row in rows[start:] if wanted(row)]
+    page = left[:limit]
+    more = len(left) > limit
+    return Response({"results": shown(page), "next": _next(request, key(page[-1])) if more else None})
+
+
+def limit_of(given: Mapping[str, Any]) -> int:
+    """Return how many rows a page has; raises BadInput for a number out of range."""
+    limit: int = given.get("limit", PER_PAGE)
+    if not 1 <= limit <= MOST_PER_PAGE:
+        raise BadInput("?limit", f"{limit} is out of range", f"Ask for 1 to {MOST_PER_PAGE}.")
+    return limit
+
+
+def _no_row(after: object) -> BadInput:
+    return BadInput("?after", f"{after} is no row of this list", "Follow `next`, or start without it.")
+
+
 def _later(rows: QuerySet[Any, Any], order: Sequence[str], after: int) -> Q:
     names = [field.lstrip("-") for field in order]
     last = rows.order_by().filter(pk=after).values_list(*names).first()
     if last is None:
-        raise BadInput("?after", f"{after} is no row of this list", "Follow `next`, or start without it.")
+        raise _no_row(after)
     later, equal = Q(), Q()
     for field, bare, value in zip(order, names, last, strict=True):
         side = "lt" if field.startswith("-") else "gt"
@@ -111,7 +150,7 @@ def _later(rows: QuerySet[Any, Any], order: Sequence[str], after: int) -> Q:
     return later
 
 
-def _next(request: Request, after: int) -> str:
+def _next(request: Request, after: object) -> str:
     query = request.query_params.copy()
     query["after"] = str(after)
     return f"{request.path}?{query.urlencode()}"

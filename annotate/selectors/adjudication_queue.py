@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Count, Exists, OuterRef
@@ -21,8 +21,10 @@ from annotate.models import (
     Question,
     Study,
 )
-from annotate.selectors.adjudication import item_for, state_of, suggested_segment, visible_items
+from annotate.permissions import actor_for
+from annotate.selectors.adjudication import quotes_for, states_of, suggested_segment, visible_items
 from annotate.selectors.discussion import reopened
+from annotate.selectors.passes import submitted_content
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,11 @@ class QueueRow:
     def is_ready(self) -> bool:
         """Whether there is something to decide about it now."""
         return not (self.is_settled or self.waits)
+
+    @property
+    def is_to_confirm(self) -> bool:
+        """Whether it is ready and its passes differ in nothing, so that it can be settled in a reviewed batch."""
+        return self.is_ready and self.severity is Severity.AGREED
 
 
 @dataclass(frozen=True)
@@ -94,23 +101,31 @@ def queue_rows(person: Person, study: Study) -> list[QueueRow]:
     return sorted(rows, key=lambda row: (-row.severity, row.question.key))
 
 
+def rows_by_key(person: Person, study: Study) -> list[QueueRow]:
+    """Return the rows of the queue by question key."""
+    return sorted(queue_rows(person, study), key=lambda row: (row.question.key, row.pk))
+
+
 def agreed_items(person: Person, study: Study, most: int) -> list[AgreedItem]:
     """Return the first `most` unsettled items of the person whose passes differ in nothing, by key."""
-    alike = [row.pk for row in queue_rows(person, study) if row.severity is Severity.AGREED and row.is_ready]
-    rows = AdjudicationItem.objects.filter(pk__in=alike).select_related(
-        "question__study", "submission_a", "submission_b"
-    )
+    return read_agreed(person, study, [row for row in rows_by_key(person, study) if row.is_to_confirm][:most])
+
+
+def read_agreed(person: Person, study: Study, rows: Sequence[QueueRow]) -> list[AgreedItem]:
+    """Return what is to be looked over of `rows` without a difference, in their order. Four queries for any number."""
+    states = states_of([row.pk for row in rows])
+    items = AdjudicationItem.objects.select_related("question__study", "submission_a", "submission_b").in_bulk(states)
+    contents = {row.pk: submitted_content(items[row.pk].submission_a) for row in rows}
+    marked = [span for content in contents.values() for span in content.spans]
+    quotes = quotes_for(actor_for(person, study), study, marked)
     found: list[AgreedItem] = []
-    for item in rows.order_by("question__key", "pk"):
-        if len(found) == most:
-            break
-        state = state_of(item)
-        view = item_for(person, item)
-        named = set_spans(view.a)
+    for row in rows:
+        content = contents[row.pk]
+        named = set_spans(content)
         spans = tuple(
-            (span.name, span.label.value, view.quotes[span.bytes_key]) for span in view.a.spans if span.name in named
+            (span.name, span.label.value, quotes[span.bytes_key]) for span in content.spans if span.name in named
         )
-        found.append(AgreedItem(item, view.a, spans, suggested_segment(view.a), state))
+        found.append(AgreedItem(items[row.pk], content, spans, suggested_segment(content), states[row.pk]))
     return found
 
 

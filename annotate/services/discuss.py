@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from django.db import transaction
-from django.db.models import Max
+from dataclasses import dataclass
 
+from django.db import transaction
+from django.db.models import Max, QuerySet
+
+from annotate.domain.conflicts import Conflict
 from annotate.domain.errors import BadInput
 from annotate.domain.vocabulary import NoteKind, Role
 from annotate.domain.written import MOST, written
@@ -16,11 +19,14 @@ from annotate.selectors.discussion import was_returned
 from annotate.services.authorise import authorise
 
 
-def add_note(person: Person, item: AdjudicationItem, text: str, assignment: Assignment | None = None) -> DiscussionNote:
+def add_note(
+    person: Person, item: AdjudicationItem, text: str, assignment: Assignment | None = None, seen: int | None = None
+) -> DiscussionNote:
     """Write an adjudicator's note on an item: about one of its passes, or (None) among adjudicators.
 
-    A pass's annotator reads what is about it once it was returned to them. Raises NotAllowed (a question one marked
-    included), and BadInput for an empty or too long text and a pass of another question.
+    A pass's annotator reads what is about it once it was returned to them. `seen` is how many contributions the
+    discussion had where it was read; None asks for no comparison. Raises NotAllowed (a question one marked included),
+    BadInput for an empty or too long text and a pass of another question, Conflict where the discussion went on.
     """
     actor = authorise(person, item.question.study, "discussion.write")
     if Role.ADJUDICATOR not in actor.roles:
@@ -29,26 +35,54 @@ def add_note(person: Person, item: AdjudicationItem, text: str, assignment: Assi
     if assignment is not None and assignment.question_id != item.question_id:
         raise BadInput("pass", "it is another question's", "Reload the page.")
     with transaction.atomic():
-        return write_note(person, item.question, NoteKind.NOTE, text, assignment)
+        return write_note(
+            person, item.question, NoteKind.NOTE, text, assignment, _Read(item.question.notes.all(), seen)
+        )
 
 
-def reply(person: Person, assignment: Assignment, text: str) -> DiscussionNote:
+def reply(person: Person, assignment: Assignment, text: str, seen: int | None = None) -> DiscussionNote:
     """Write an annotator's note about their own pass, which must have been returned to them once.
 
-    Raises NotAllowed for somebody else's pass or one that never was returned, BadInput for an unusable text.
+    `seen` is how many contributions about the pass they had read; None asks for no comparison. Raises NotAllowed for
+    somebody else's pass or one that never was returned, BadInput for an unusable text, Conflict where more were added.
     """
     actor = authorise(person, assignment.question.study, "discussion.write")
     withdrawn = assignment.state == Assignment.State.WITHDRAWN
     if assignment.annotator_id != person.pk or withdrawn or not was_returned(assignment):
         raise NotAllowed("discussion.write", actor)
     with transaction.atomic():
-        return write_note(person, assignment.question, NoteKind.NOTE, text, assignment)
+        read = _Read(assignment.notes.all(), seen)
+        return write_note(person, assignment.question, NoteKind.NOTE, text, assignment, read)
+
+
+@dataclass(frozen=True)
+class _Read:
+    """The discussion somebody read before they wrote, and how much of it they had `seen`; None asks nothing."""
+
+    notes: QuerySet[DiscussionNote]
+    seen: int | None
+
+    def refuse_unread(self) -> None:
+        """Raise Conflict where more stands there than was read; call it with the question locked."""
+        if self.seen is not None and self.seen != self.notes.count():
+            raise Conflict(
+                "note",
+                "the discussion does not end where you had read it to",
+                "Read it again: your note may stand there already. If not, send it with the number you read then.",
+            )
 
 
 def write_note(
-    by: By, question: Question, kind: NoteKind, text: str, assignment: Assignment | None = None
+    by: By,
+    question: Question,
+    kind: NoteKind,
+    text: str,
+    assignment: Assignment | None = None,
+    read: _Read | None = None,
 ) -> DiscussionNote:
-    """Append a note and its record inside the caller's transaction; raises BadInput for an unusable text.
+    """Append a note and its record inside the caller's transaction.
+
+    Raises BadInput for an unusable text, and Conflict for a discussion that went on since it was `read`.
 
     A plain note that says the very same as the newest of the question, by the same person, is the second half of a
     double click: the note there is, is returned.
@@ -59,6 +93,8 @@ def write_note(
     # A return or a re-opening stands for something that was done: done again after it was answered, it is said again.
     if kind == NoteKind.NOTE and (same := said_last(by, held, kind, text, assignment)):
         return same
+    if read is not None:
+        read.refuse_unread()
     last = held.notes.aggregate(ordinal=Max("ordinal"))["ordinal"] or 0
     note = DiscussionNote.objects.create(
         question=held,

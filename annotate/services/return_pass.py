@@ -8,7 +8,7 @@ from django.db import transaction
 
 from annotate.domain.conflicts import Conflict
 from annotate.domain.vocabulary import NoteKind
-from annotate.models import Assignment, Question
+from annotate.models import Assignment, Question, Submission
 from annotate.permissions import By
 from annotate.records_passes import PASS_RETURNED, record_in_study
 from annotate.selectors.adjudication import refuse_own_question
@@ -22,12 +22,14 @@ def return_passes(by: By, tasks: Sequence[Assignment], reason: str) -> int:
     return all_or_none(tasks, lambda task: return_pass(by, task, reason))
 
 
-def return_pass(by: By, assignment: Assignment, reason: str) -> Assignment:
+def return_pass(by: By, assignment: Assignment, reason: str, seen: Submission | None = None) -> Assignment:
     """Open a submitted pass for further work; the submission stays, and agreement is still computed on the first one.
 
     Returning it for the same reason twice in a row (a double click) returns it once. Its annotator reads the reason,
     and from then on the discussion of their pass. Leads and adjudicators may, but for a question they marked
-    themselves. Raises NotAllowed, BadInput without a reason, Conflict for a pass that is not submitted.
+    themselves. `seen` is the submission that was looked at; None asks for no comparison.
+    Raises NotAllowed, BadInput without a reason, Conflict for a pass that is not submitted, or that was submitted again
+    since `seen`.
     """
     question = assignment.question
     actor = authorise(by, question.study, "pass.return")
@@ -36,6 +38,8 @@ def return_pass(by: By, assignment: Assignment, reason: str) -> Assignment:
     with transaction.atomic():
         # Whoever submits or decides locks the question first too.
         locked = Question.objects.select_for_update(of=("self",)).get(pk=question.pk)
+        if seen is not None and seen.work.submissions.filter(ordinal__gt=seen.ordinal).exists():
+            raise Conflict("pass", "it was submitted again since", "Look at what was submitted, then return that.")
         held = Assignment.objects.filter(pk=assignment.pk, state=Assignment.State.SUBMITTED)
         if not held.update(state=Assignment.State.RETURNED, note=reason):
             assignment.refresh_from_db()

@@ -20,7 +20,6 @@ from annotate.domain.vocabulary import Choice, DisagreementType, Necessity, Reas
 from annotate.models import (
     AdjudicatedResult,
     AdjudicationItem,
-    Assignment,
     Disagreement,
     Guideline,
     Person,
@@ -44,7 +43,7 @@ from annotate.services.reopen_item import reopen_item
 from annotate.services.return_pass import return_pass
 from annotate.services.settle_item import settle_item
 from annotate.views import adjudication_rows as table
-from annotate.views.item_address import item_at
+from annotate.views.item_address import item_at, submission_of
 from annotate.views.item_history import moment_of, moments_of, result_rows, round_at
 from annotate.views.item_source import Place, marked_versions, source_texts, stale_notes
 from annotate.views.respond import crumbs, respond
@@ -135,13 +134,14 @@ def _act(request: HttpRequest, item: AdjudicationItem) -> str:
         confirm_agreed(person, item, reason=post.get("reason", ""))
         return ""
     if action == "note":
-        add_note(person, item, post.get("text", ""), _pass_of(item, post.get("side", "")))
+        about = submission_of(item, post.get("side", ""))
+        add_note(person, item, post.get("text", ""), about.work.assignment if about else None)
         return ""
     if action == "return":
-        about = _pass_of(item, post.get("side", ""))
+        about = submission_of(item, post.get("side", ""))
         if about is None:
             raise BadInput("pass", "none is chosen", "Choose A or B.")
-        return_pass(person, about, post.get("text", ""))
+        return_pass(person, about.work.assignment, post.get("text", ""), about)
         return f"{item.question.key} waits for the returned pass."
     if action == "reopen":
         reopen_item(person, item, post.get("text", ""))
@@ -164,12 +164,6 @@ def _act(request: HttpRequest, item: AdjudicationItem) -> str:
     seen = whole_number(post["seen"], "seen") if "seen" in post else None
     decide(person, item, disagreement, choice, value, code, post.get("reason", "").strip(), seen)
     return ""
-
-
-def _pass_of(item: AdjudicationItem, side: str) -> Assignment | None:
-    """Return the pass that stands as A or B; None for neither."""
-    sides = {"a": item.submission_a, "b": item.submission_b}
-    return sides[side].work.assignment if side in sides else None
 
 
 def _disagreement(item: AdjudicationItem, raw: str) -> Disagreement:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 
-from annotate.models import AdjudicationItem
+from annotate.models import AdjudicationItem, Submission
 from annotate.selectors.questions import WHOLE_STUDY
 from annotate.views.study_nav import asker
 
@@ -24,3 +24,8 @@ def item_at(request: HttpRequest, pk: int) -> AdjudicationItem:
     ).filter(question__study__memberships__person=asker(request), question__study__memberships__role__in=WHOLE_STUDY)
     item: AdjudicationItem = get_object_or_404(found.distinct(), pk=pk)
     return item
+
+
+def submission_of(item: AdjudicationItem, side: str) -> Submission | None:
+    """Return the submission that stands as A or B (`side` a or b); None for neither."""
+    return {"a": item.submission_a, "b": item.submission_b}.get(side)

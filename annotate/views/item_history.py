@@ -45,14 +45,17 @@ def moments_of(item: AdjudicationItem) -> list[Moment]:
 def moment_of(request: HttpRequest) -> datetime | None:
     """Return the moment `?as_of=` names, None without one; raises BadInput for what is no moment."""
     raw = request.GET.get("as_of", "")
-    if not raw:
-        return None
+    return read_moment("as_of", raw) if raw else None
+
+
+def read_moment(where: str, raw: str) -> datetime:
+    """Return the moment that a text names in ISO 8601 with its offset from UTC; raises BadInput for any other text."""
     try:
         at = datetime.fromisoformat(raw) if len(raw) <= 40 else None
     except ValueError:
         at = None
     if at is None or at.tzinfo is None or not 2000 <= at.year <= 2999:
-        raise BadInput("as_of", "it is no moment", "Write it as 2026-11-30T09:00:00Z, or choose one on the page.")
+        raise BadInput(where, "it is no moment", "Write it as 2026-11-30T09:00:00Z, or choose one on the page.")
     return at
 
 

@@ -14,6 +14,7 @@ import pytest
 from django.apps import apps
 from django.conf import settings
 from django.core.management import get_commands, load_command_class
+from django.urls import reverse
 
 from config import celery, environment
 from evaluation.domain import plan, statistics
@@ -31,6 +32,7 @@ from evaluation.services.result_keys import KINDS
 from ledger import registry, triggers
 from tests.architecture.pages import anchors, code, code_of, links, names, pages, prose, rows
 from tests.architecture.tree import APPS, ROOT, read, tracked
+from tests.factories.routes import all_routes
 
 FORMATS, NUMBERS, LEDGER, DEPLOYMENT = (
     Path("docs") / name for name in ("file-formats.md", "numbers.md", "ledger.md", "deployment.md")
@@ -267,3 +269,20 @@ def test_decisions_are_numbered_without_gap_or_double_and_headed_by_their_number
     assert [int(path.name[:4]) for path in found] == list(range(1, len(found) + 1))
     for path in found:
         assert read(path).startswith(f"# {int(path.name[:4])}. "), path
+
+
+#: How the table of endpoints writes what an address holds.
+PLACES = {"slug": "S", "pk": "N", "key": "KEY", "fixture_id": "ID"}
+
+
+def test_every_endpoint_is_documented_with_its_methods() -> None:
+    told = {code(row[0])[0]: set(row[1].split(", ")) for row in rows(Path("docs/api.md"), "Endpoints")}
+    known: dict[str, set[str]] = {}
+    for route in all_routes():
+        if route.name.startswith("api") and route.name != "api-nothing-here":
+            address = reverse(route.name, kwargs={part: 0 if part == "pk" else f"zq-{part}" for part in route.holds})
+            for part in route.holds:
+                address = address.replace("/0/" if part == "pk" else f"/zq-{part}/", f"/{PLACES[part]}/")
+            endpoint: type = getattr(route.view, "view_class")  # noqa: B009 - a view is any callable to the type checker
+            known[address] = {name.upper() for name in ("get", "post", "put", "delete") if hasattr(endpoint, name)}
+    assert told == known
