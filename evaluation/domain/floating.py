@@ -5,7 +5,8 @@ Tokenizers and dumps are pinned by digest and packages by version; a system over
 
 from __future__ import annotations
 
-from evaluation.domain.plan import Arm, Plan
+from evaluation.domain.plan import Plan
+from evaluation.domain.plan_pipeline import Arm
 from evaluation.domain.plan_words import FOREIGN_RETRIEVER, FUSING_RETRIEVER
 
 

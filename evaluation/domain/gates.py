@@ -15,7 +15,8 @@ from annotate.domain.vocabulary import Sample
 from evaluation.domain.gate_evidence import PairedEvidence, ResourceUse
 from evaluation.domain.outcomes import View
 from evaluation.domain.phase_matrix import PhaseMatrix
-from evaluation.domain.plan import Gate, Plan
+from evaluation.domain.plan import Plan
+from evaluation.domain.plan_release import Gate
 from evaluation.domain.plan_words import Crossing, GateKind, GateStatistic, InsufficientEvidence, MetricName
 from evaluation.domain.resampling import Estimate, UncertaintyRule, rule_of
 from evaluation.domain.statistics import arm_mean, paired_mean, paired_phases

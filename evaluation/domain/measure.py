@@ -17,7 +17,7 @@ from evaluation.domain.outcome_payload import ViewColumns
 from evaluation.domain.outcomes import STAGES, AnswerClass, Stage
 from evaluation.domain.packed import Packed, duplicate_pairs, source_tokens
 from evaluation.domain.pipeline import IndexBuild
-from evaluation.domain.plan import Budget
+from evaluation.domain.plan_pipeline import Budget
 from evaluation.domain.stages import lost_after
 from evaluation.domain.structural_units import StructuralUnits
 from evaluation.domain.support import Shown

@@ -11,8 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 from evaluation.domain.diagnosis import Diagnosis, Trouble
-from evaluation.domain.plan import Arm, Plan
+from evaluation.domain.plan import Plan
 from evaluation.domain.plan_factors import changed_factors
+from evaluation.domain.plan_pipeline import Arm
 from evaluation.domain.plan_words import (
     UNSHIFTED_SEGMENTERS,
     ArmRole,

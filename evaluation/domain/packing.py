@@ -25,7 +25,7 @@ from evaluation.domain.frozen import FrozenQuestion, SupportSpan
 from evaluation.domain.hits import BoolArray, Hits, arranged, left_packed
 from evaluation.domain.packed import Packed
 from evaluation.domain.pipeline import PipelineSettings, PreparedCorpus, Unit
-from evaluation.domain.plan import Budget
+from evaluation.domain.plan_pipeline import Budget
 from evaluation.domain.plan_words import Counting, Overflow
 from evaluation.domain.rendering import Rendering, prompt_head
 from evaluation.domain.structural_units import StructuralUnits, structural_units

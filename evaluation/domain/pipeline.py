@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from evaluation.domain.chunks import CorpusChunks, Segmenter
 from evaluation.domain.frozen import Document, Interval
 from evaluation.domain.outcomes import STAGES, QuestionOutcome, Stage
-from evaluation.domain.plan import Budget, Retrieval
+from evaluation.domain.plan_pipeline import Budget, Retrieval
 from evaluation.domain.plan_words import RecoveryMoment
 from evaluation.domain.stage_protocols import Expansion, Reranker, Retriever
 from evaluation.domain.tokens import TokenizedText, Tokenizer

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from annotate.domain.vocabulary import Segment
-from evaluation.domain.plan import Gate, Plan
+from evaluation.domain.plan import Plan
 from evaluation.domain.plan_factors import factor_problems
+from evaluation.domain.plan_release import Gate
 from evaluation.domain.plan_schema import KnownNames, PlanProblem
 from evaluation.domain.plan_uses import use_problems
 from evaluation.domain.plan_words import (

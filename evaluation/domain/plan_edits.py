@@ -14,7 +14,7 @@ from enum import Enum
 from functools import cache
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from evaluation.domain.plan import DecisionRule, Gate, Resources, StatisticsRule, Vetoes
+from evaluation.domain.plan_release import DecisionRule, Gate, Resources, StatisticsRule, Vetoes
 
 #: Tables with one field per setting, and the settings of each that a form offers.
 TABLES: Mapping[str, tuple[type, tuple[str, ...]]] = {

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evaluation.domain.plan import Arm, Plan
+from evaluation.domain.plan import Plan
+from evaluation.domain.plan_pipeline import Arm
 from evaluation.domain.plan_schema import PlanProblem
 from evaluation.domain.plan_words import UNSHIFTED_SEGMENTERS, ArmRole, Factor, UnitUnderTest
 

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
-from evaluation.domain.plan import Arm, Plan, Recovery, Reranking, Retrieval
+from evaluation.domain.plan import Plan
+from evaluation.domain.plan_pipeline import Arm, Recovery, Reranking, Retrieval
 from evaluation.domain.plan_schema import KnownNames, PlanProblem
 from evaluation.domain.plan_words import FUSING_RETRIEVER, ParentKind, RecoveryPolicy
 

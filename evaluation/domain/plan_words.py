@@ -1,9 +1,13 @@
-"""The closed word lists of a plan. Values are stable: they stand in locked plans and in the ledger."""
+"""The closed word lists of a plan, and how it writes decimals. The values stand in locked plans and in the ledger."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from enum import StrEnum
+from typing import NewType
+
+DecimalText = NewType("DecimalText", str)
+"""A decimal number in its shortest plain notation, e.g. "0.1", "12", "-0.05"."""
 
 
 class UnitUnderTest(StrEnum):

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from evaluation.domain.frozen import Document, FrozenQuestion
 from evaluation.domain.pipeline import PipelineSettings, Unit
-from evaluation.domain.plan import Budget
+from evaluation.domain.plan_pipeline import Budget
 
 _PLACEHOLDER = re.compile(r"\{(rank|title|citation)\}")
 

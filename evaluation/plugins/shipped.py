@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from evaluation.domain.analysis import Analyser
 from evaluation.domain.bm25 import Bm25
 from evaluation.domain.generation import Generator
-from evaluation.domain.plan import Arm, Generation, Reranking, Retrieval
+from evaluation.domain.plan_pipeline import Arm, Generation, Reranking, Retrieval
 from evaluation.domain.plan_schema import SettingUse
 from evaluation.domain.retrieval.lexical import Bm25Retriever
 from evaluation.domain.segmenters.token_window import TokenWindow

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from evaluation.domain.chunks import Segmenter
-from evaluation.domain.plan import Arm
+from evaluation.domain.plan_pipeline import Arm
 from evaluation.domain.plan_schema import SettingUse
 from evaluation.plugins.foreign import chonkie, chunk_dump, langchain, llama_index
 from evaluation.plugins.foreign.deferred import Deferred

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.domain.plan import Recovery
+from evaluation.domain.plan_pipeline import Recovery
 from evaluation.domain.plan_words import RecoveryPolicy
 from evaluation.domain.recovery.auto_merge import AutoMerge
 from evaluation.domain.recovery.neighbours import Neighbours

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 
 from evaluation.domain.analysis import Analyser
-from evaluation.domain.plan import Reranking, Retrieval
+from evaluation.domain.plan_pipeline import Reranking, Retrieval
 from evaluation.domain.plan_schema import SettingUse
 from evaluation.domain.reranking.mmr import MaximalMarginalRelevance
 from evaluation.domain.retrieval.fusion import HybridRetriever

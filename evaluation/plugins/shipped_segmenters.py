@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from evaluation.domain.plan import Arm
+from evaluation.domain.plan_pipeline import Arm
 from evaluation.domain.plan_schema import SettingUse
 from evaluation.domain.segmenters.characters import CharacterWindow
 from evaluation.domain.segmenters.code import CodeAware

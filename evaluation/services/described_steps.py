@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 from evaluation.domain.packing import PACKING
 from evaluation.domain.pipeline import Payload
-from evaluation.domain.plan import Arm, Plan
+from evaluation.domain.plan import Plan
+from evaluation.domain.plan_pipeline import Arm
 from evaluation.domain.rendering import RENDERING
 from evaluation.domain.verdicts import SOURCE
 from evaluation.plugins.registry import Kind

@@ -12,7 +12,8 @@ from evaluation.domain.index_build import CorpusError, build_index, prepare_corp
 from evaluation.domain.outcomes import QuestionOutcome
 from evaluation.domain.packing import Packer
 from evaluation.domain.pipeline import PreparedCorpus
-from evaluation.domain.plan import Arm, Plan
+from evaluation.domain.plan import Plan
+from evaluation.domain.plan_pipeline import Arm
 from evaluation.domain.regression import Flags, flags_of
 from evaluation.domain.regression_answers import AnswerSeen, answer_of
 from evaluation.plugins.registry import Kind, Registry

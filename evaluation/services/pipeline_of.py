@@ -5,7 +5,8 @@ from __future__ import annotations
 from evaluation.domain.analysis import Analyser
 from evaluation.domain.oracle import DIAGNOSTIC, PRODUCTION
 from evaluation.domain.pipeline import ArmSettings, PipelineSettings, Policies
-from evaluation.domain.plan import Arm, Plan
+from evaluation.domain.plan import Plan
+from evaluation.domain.plan_pipeline import Arm
 from evaluation.plugins.registry import Kind
 from evaluation.services.plugins import installed_plugins
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from evaluation.charts import heat_map, intervals, support_by_phase
 from evaluation.charts.support_by_phase import PhasePoint
-from evaluation.domain.plan import Gate
+from evaluation.domain.plan_release import Gate
 from evaluation.domain.plan_words import GateKind
 from evaluation.views.chart_parts import SIGNATURE, Asked, Chart, signature_cells
 from evaluation.views.phase_points import finding, phase_table

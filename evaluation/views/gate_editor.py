@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from evaluation.domain.plan import Gate
 from evaluation.domain.plan_edits import GATE_SETTINGS, TABLES, choices, optional
+from evaluation.domain.plan_release import Gate
 from evaluation.domain.plan_schema import PlanProblem
 from evaluation.views.setting_names import GATE_NAMES, NAMES, TITLES
 from evaluation.views.wording import words

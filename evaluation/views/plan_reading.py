@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 
-from evaluation.domain.plan import Arm, Plan
+from evaluation.domain.plan import Plan
+from evaluation.domain.plan_pipeline import Arm
 from evaluation.domain.plan_schema import KnownNames
 from evaluation.domain.plan_uses import recovery_uses
 from evaluation.views.setting_names import ARM_NAMES, GATE_NAMES, NAMES, TITLES

@@ -10,7 +10,8 @@ from typing import Any
 
 from annotate.domain.errors import BadInput
 from annotate.models import FixtureSet
-from evaluation.domain.plan import Gate, Plan
+from evaluation.domain.plan import Plan
+from evaluation.domain.plan_release import Gate
 from evaluation.domain.plan_words import GateKind, GateStatistic, PlanPartition
 from evaluation.domain.power import Assumptions, Need, questions_needed
 from evaluation.views.wording import percent, words

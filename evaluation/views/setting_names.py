@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from evaluation.domain.plan import Arm, Gate
+from evaluation.domain.plan_pipeline import Arm
+from evaluation.domain.plan_release import Gate
 
 NAMES: dict[str, dict[str, str]] = {
     "hypothesis": {

@@ -17,7 +17,7 @@ from django.core.management import get_commands, load_command_class
 from django.urls import reverse
 
 from config import celery, environment
-from evaluation.domain import plan, statistics
+from evaluation.domain import plan, plan_pipeline, plan_release, statistics
 from evaluation.domain.decision import read_vetoes
 from evaluation.domain.gate_evidence import VetoEvidence
 from evaluation.domain.metrics import EMPTY, Figure
@@ -119,18 +119,18 @@ SECTIONS = (
     plan.Plan,
     plan.Hypothesis,
     plan.Population,
-    plan.Budget,
-    plan.Retrieval,
-    plan.Reranking,
-    plan.Recovery,
-    plan.Generation,
-    plan.PhaseRule,
-    plan.Arm,
-    plan.StatisticsRule,
-    plan.DecisionRule,
-    plan.Gate,
-    plan.Vetoes,
-    plan.Resources,
+    plan_pipeline.Budget,
+    plan_pipeline.Retrieval,
+    plan_pipeline.Reranking,
+    plan_pipeline.Recovery,
+    plan_pipeline.Generation,
+    plan_pipeline.PhaseRule,
+    plan_pipeline.Arm,
+    plan_release.StatisticsRule,
+    plan_release.DecisionRule,
+    plan_release.Gate,
+    plan_release.Vetoes,
+    plan_release.Resources,
 )
 
 

@@ -17,7 +17,7 @@ from evaluation.domain.bm25 import Bm25
 from evaluation.domain.cell import prepare_corpus
 from evaluation.domain.frozen import Document, FrozenQuestion, Interval, SupportSpan
 from evaluation.domain.pipeline import PipelineSettings, Policies, PreparedCorpus
-from evaluation.domain.plan import Budget, Retrieval
+from evaluation.domain.plan_pipeline import Budget, Retrieval
 from evaluation.domain.retrieval.lexical import Bm25Retriever
 from evaluation.domain.tokens import TokenizedText
 from evaluation.plugins.tokenizers import HuggingFaceTokenizer, load_tokenizer

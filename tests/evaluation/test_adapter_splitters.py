@@ -19,7 +19,7 @@ from evaluation.domain.chunks import ChunkingRefused, ChunkTable
 from evaluation.domain.index_build import build_index, preflight
 from evaluation.domain.phases import PhaseError
 from evaluation.domain.pipeline import ArmSettings
-from evaluation.domain.plan import Arm
+from evaluation.domain.plan_pipeline import Arm
 from evaluation.domain.plan_words import UNSHIFTED_SEGMENTERS, ArmRole, Uncovered
 from evaluation.domain.segmenters.token_window import SegmenterConfigError, TokenWindow
 from evaluation.plugins.foreign.loading import WELL_KNOWN

@@ -7,7 +7,7 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from evaluation.domain.bm25 import Bm25
-from evaluation.domain.plan import Arm, Generation, Retrieval
+from evaluation.domain.plan_pipeline import Arm, Generation, Retrieval
 from evaluation.domain.plan_words import ArmRole, Tails
 from evaluation.domain.retrieval.lexical import Bm25Retriever
 from evaluation.domain.segmenters.token_window import SegmenterConfigError, TokenWindow

@@ -19,9 +19,17 @@ from evaluation.domain.gate_evidence import PairedEvidence, ResourceUse, paired_
 from evaluation.domain.gates import GateOutcome, GateReading, judge, read_gates, read_resources
 from evaluation.domain.metrics import Run, Usage
 from evaluation.domain.outcomes import AnswerClass, QuestionOutcome, View
-from evaluation.domain.plan import DecimalText, Gate, Plan, Resources
+from evaluation.domain.plan import Plan
+from evaluation.domain.plan_release import Gate, Resources
 from evaluation.domain.plan_toml import parse_plan
-from evaluation.domain.plan_words import Crossing, GateKind, GateStatistic, InsufficientEvidence, LatencyState
+from evaluation.domain.plan_words import (
+    Crossing,
+    DecimalText,
+    GateKind,
+    GateStatistic,
+    InsufficientEvidence,
+    LatencyState,
+)
 
 from .outcome_makers import control, outcome, question
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotate.domain.vocabulary import Role
-from evaluation.domain.plan import Gate
 from evaluation.domain.plan_edits import GATE_SETTINGS, TABLES, edited
+from evaluation.domain.plan_release import Gate
 from evaluation.domain.plan_schema import PlanRefused
 from evaluation.domain.plan_toml import parse_plan, plan_from_payload, plan_payload, plan_to_toml
 from evaluation.models import Plan

@@ -12,8 +12,8 @@ from evaluation.domain.chunks import ChunkTable, join
 from evaluation.domain.hits import Hits
 from evaluation.domain.index_build import build_index, prepare_corpus
 from evaluation.domain.pipeline import ArmSettings, IndexBuild, PreparedCorpus
-from evaluation.domain.plan import DecimalText, Recovery
-from evaluation.domain.plan_words import ParentKind, RecoveryPolicy
+from evaluation.domain.plan_pipeline import Recovery
+from evaluation.domain.plan_words import DecimalText, ParentKind, RecoveryPolicy
 from evaluation.domain.recovery.auto_merge import AutoMerge
 from evaluation.domain.recovery.configuration import RecoveryConfigError
 from evaluation.domain.recovery.neighbours import Neighbours, around

@@ -19,7 +19,7 @@ from annotate.domain.errors import BadInput
 from annotate.domain.vocabulary import Role
 from annotate.permissions import OPERATOR, NotAllowed
 from evaluation.domain.outcomes import STAGES, AnswerClass
-from evaluation.domain.plan import Retrieval
+from evaluation.domain.plan_pipeline import Retrieval
 from evaluation.domain.plan_toml import parse_plan
 from evaluation.domain.regression import REPLAY, WITHOUT_ANSWERS, changes, must_keep, read_flags, written
 from evaluation.domain.regression_answers import (

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from evaluation.domain.analysis import Analyser
-from evaluation.domain.plan import Reranking, Retrieval
+from evaluation.domain.plan_pipeline import Reranking, Retrieval
 from evaluation.domain.reranking.mmr import MaximalMarginalRelevance
 from evaluation.domain.retrieval.latent import LatentRetriever
 from evaluation.domain.segmenters.token_window import TokenWindow

@@ -9,7 +9,7 @@ import pytest
 
 from evaluation.domain.chunk_id import transformation_version
 from evaluation.domain.chunks import Segmenter
-from evaluation.domain.plan import Arm
+from evaluation.domain.plan_pipeline import Arm
 from evaluation.domain.plan_words import ArmRole, Tails
 from evaluation.domain.segmenters.characters import CharacterWindow
 from evaluation.domain.segmenters.code import CodeAware

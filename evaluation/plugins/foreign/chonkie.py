@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evaluation.domain.plan import Arm
+from evaluation.domain.plan_pipeline import Arm
 from evaluation.domain.reanchor import Piece
 from evaluation.domain.segmenters.token_window import SegmenterConfigError
 from evaluation.plugins.foreign.loading import (

@@ -25,7 +25,7 @@ from typing import Any
 from evaluation.domain.chunks import ChunkingRefused, ChunkTable
 from evaluation.domain.frozen import Document
 from evaluation.domain.phases import PhaseError
-from evaluation.domain.plan import Arm
+from evaluation.domain.plan_pipeline import Arm
 from evaluation.domain.plan_words import Uncovered
 from evaluation.domain.reanchor_text import OffsetUnit
 from evaluation.domain.segmenters.token_window import SegmenterConfigError

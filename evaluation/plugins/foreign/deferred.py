@@ -12,7 +12,7 @@ from functools import cached_property
 
 from evaluation.domain.chunks import ChecksCorpus, ChunkingRefused, ChunkTable, Segmenter
 from evaluation.domain.frozen import Document
-from evaluation.domain.plan import Arm
+from evaluation.domain.plan_pipeline import Arm
 from evaluation.domain.segmenters.token_window import SegmenterConfigError
 from evaluation.domain.tokens import TokenizedText
 from evaluation.plugins.foreign.unshifted import Unshifted

@@ -15,7 +15,7 @@ from typing import Any
 
 from django.conf import settings
 
-from evaluation.domain.plan import Arm
+from evaluation.domain.plan_pipeline import Arm
 from evaluation.domain.reanchor import Newlines
 from evaluation.domain.segmenters.token_window import SegmenterConfigError
 from evaluation.plugins.tokenizers import HuggingFaceTokenizer, TokenizerUnavailable, load_tokenizer

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from evaluation.domain.chunks import ChunkingRefused, ChunkTable
 from evaluation.domain.frozen import Document
 from evaluation.domain.phases import PhaseError
-from evaluation.domain.plan import Arm
+from evaluation.domain.plan_pipeline import Arm
 from evaluation.domain.reanchor import Newlines, Piece
 from evaluation.domain.tokens import TokenizedText
 from evaluation.plugins.foreign.anchoring import Anchoring, table_of
