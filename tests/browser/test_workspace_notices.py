@@ -16,7 +16,7 @@ from playwright.sync_api import Page, expect
 from annotate.services.pause_task import pause_tasks
 from annotate.services.reassign import reassign
 from annotate.services.save_pass import save_pass
-from tests.annotate.passes import make_desk
+from tests.annotate.passes import Desk, make_desk
 from tests.browser.conftest import WIDTHS
 from tests.browser.scene import Scene
 from tests.browser.watch import Watch
@@ -40,12 +40,28 @@ def look(check_widths: Look, shoot: Callable[[Page, str], list[Path]]) -> Look:
     return at
 
 
-def test_a_conflict_shows_both_texts_to_everybody(
-    page: Page, live_server: Any, sign_in: SignIn, look: Look, expect_status: Expect
-) -> None:
-    desk = make_desk()
-    sign_in(page, desk.one)
-    open_task(page, live_server, desk.first)
+@pytest.fixture
+def desk(page: Page, live_server: Any, sign_in: SignIn) -> Desk:
+    """A desk whose first task its annotator has open in the browser."""
+    made = make_desk()
+    sign_in(page, made.one)
+    open_task(page, live_server, made.first)
+    return made
+
+
+@pytest.fixture
+def outdated(page: Page, sign_in: SignIn) -> Scene:
+    """The scene, with the annotator of its task on superseded text signed in."""
+    scene = Scene()
+    sign_in(page, scene.one)
+    return scene
+
+
+def pause(desk: Desk) -> None:
+    pause_tasks(desk.lead, desk.study, [desk.first], "The source changes.")
+
+
+def test_a_conflict_shows_both_texts_to_everybody(page: Page, desk: Desk, look: Look, expect_status: Expect) -> None:
     save_pass(desk.one, desk.first, 0, desk.content(answer="Thirty days, and seven for temporary requests."))
     expect_status(409)
     page.locator("#answer").fill("Seven days. And" + " a long text of mine that nobody wants to write again" * 4)
@@ -100,12 +116,9 @@ def test_a_sign_in_that_ended_and_a_task_handed_on_are_told_apart(
 
 
 def test_what_takes_no_more_work_gives_back_what_was_written(
-    page: Page, live_server: Any, sign_in: SignIn, look: Look, expect_status: Expect
+    page: Page, desk: Desk, look: Look, expect_status: Expect
 ) -> None:
-    desk = make_desk()
-    sign_in(page, desk.one)
-    open_task(page, live_server, desk.first)
-    pause_tasks(desk.lead, desk.study, [desk.first], "The source changes.")
+    pause(desk)
     expect_status(409)
     page.locator("#answer").fill("Written after the pause.")
     expect(page.locator("[data-notice='closed']")).to_contain_text("Written after the pause.")
@@ -115,7 +128,7 @@ def test_what_takes_no_more_work_gives_back_what_was_written(
 def test_a_paused_task_offers_nothing_to_write_in(page: Page, live_server: Any, sign_in: SignIn, look: Look) -> None:
     desk = make_desk()
     save_pass(desk.one, desk.first, 0, desk.content())
-    pause_tasks(desk.lead, desk.study, [desk.first], "The source changes.")
+    pause(desk)
     sign_in(page, desk.one)
     open_task(page, live_server, desk.first)
     expect(page.locator("#notices")).to_contain_text("The source changes.")
@@ -147,11 +160,8 @@ def test_what_is_refused_or_not_ready_says_why(
 
 
 def test_a_browser_without_room_and_a_server_that_is_away_say_so(
-    page: Page, live_server: Any, sign_in: SignIn, look: Look, expect_status: Expect
+    page: Page, desk: Desk, look: Look, expect_status: Expect
 ) -> None:
-    desk = make_desk()
-    sign_in(page, desk.one)
-    open_task(page, live_server, desk.first)
     page.evaluate(
         "() => { Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); }; }"
     )
@@ -164,11 +174,9 @@ def test_a_browser_without_room_and_a_server_that_is_away_say_so(
 
 
 def test_marks_on_superseded_text_are_shown_and_moved_as_a_reviewed_batch(
-    page: Page, live_server: Any, sign_in: SignIn, look: Look
+    page: Page, live_server: Any, outdated: Scene, look: Look
 ) -> None:
-    scene = Scene()
-    task = scene.tasks["outdated"]
-    sign_in(page, scene.one)
+    scene, task = outdated, outdated.tasks["outdated"]
     open_task(page, live_server, task)
     tab = page.locator(f'.tabs [data-version-tab="{scene.old.pk}"]')
     expect(tab).to_contain_text("superseded by 2026")
@@ -204,11 +212,9 @@ def test_marks_on_superseded_text_are_shown_and_moved_as_a_reviewed_batch(
 
 
 def test_a_mark_changed_while_it_was_asked_where_it_could_go_is_not_moved_nor_is_any_by_somebody_signed_out(
-    page: Page, live_server: Any, sign_in: SignIn, watch: Watch
+    page: Page, live_server: Any, outdated: Scene, watch: Watch
 ) -> None:
-    scene = Scene()
-    task = scene.tasks["outdated"]
-    sign_in(page, scene.one)
+    task = outdated.tasks["outdated"]
     # What nobody encoded in an address stops nothing.
     page.goto(f"{live_server.url}/tasks/{task.pk}/#100%")
     page.wait_for_selector("[data-ready]")
