@@ -54,6 +54,19 @@ def actor_for(by: By, study: Study) -> Actor:
     return Actor(person_id=by.pk, roles=frozenset(roles), clearance=frozenset(clearance))
 
 
+def actors_for(person: Person, studies: Iterable[Study]) -> dict[int, Actor]:
+    """Return what `person` is in each of `studies`, by its key, as `actor_for` says it. One query."""
+    wanted = [study.pk for study in studies]
+    roles: dict[int, set[Role]] = {pk: set() for pk in wanted}
+    clearance: dict[int, set[str]] = {pk: set() for pk in wanted}
+    if person.is_active and person.pk is not None:
+        rows = Membership.objects.filter(study_id__in=wanted, person_id=person.pk)
+        for pk, role, labels in rows.values_list("study_id", "role", "clearance"):
+            roles[pk].add(Role(role))
+            clearance[pk].update(labels)
+    return {pk: Actor(person.pk, frozenset(roles[pk]), frozenset(clearance[pk])) for pk in wanted}
+
+
 def person_or_none(by: By) -> Person | None:
     """Return the person a row names as its author; None for the operator."""
     return by if isinstance(by, Person) else None
@@ -68,9 +81,10 @@ class NotAllowed(Exception):
     def __init__(self, action: str, actor: Actor) -> None:
         self.action = action
         self.actor = actor
-        have = ", ".join(sorted(actor.roles)) or "no role in this study"
-        need = ", ".join(sorted(roles_for(action))) or "nobody"
-        super().__init__(f"“{action}” needs the role {need}; you have {have}. Ask the study's lead.")
+        have = f"you are {' and '.join(sorted(actor.roles))}" if actor.roles else "you have none"
+        need = " or ".join(sorted(roles_for(action)))
+        says = f"This needs the role {need} in the study; {have}." if need else "Nobody may do this in a study."
+        super().__init__(f"{says} Ask the study's lead.")
 
 
 _MAP: dict[str, Predicate] = {}

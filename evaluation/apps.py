@@ -11,9 +11,11 @@ class EvaluationConfig(AppConfig):
     def ready(self) -> None:
         """Add this app's actions to the permission map and its pages to a study's links, protect what never changes,
         tell the ledger how to check records."""
+        from annotate.selectors.next_steps import register_next
         from annotate.views.study_nav import register, register_steps
         from evaluation import permissions, verifiers  # noqa: F401
         from evaluation.models import Attempt, Plan, Release, Sweep
+        from evaluation.selectors.next_steps import after_freeze
         from evaluation.selectors.study_steps import study_steps
         from ledger import triggers
 
@@ -26,3 +28,4 @@ class EvaluationConfig(AppConfig):
         register(70, "Plans", "plans", "plan.view")
         register(80, "Releases", "releases", "release.view")
         register_steps(study_steps)
+        register_next(after_freeze)

@@ -49,7 +49,7 @@ class MarkedByYou(NotAllowed):
 
     def __init__(self, action: str, actor: Actor) -> None:
         super().__init__(action, actor)
-        self.args = (f"“{action}”: you marked this question yourself. Somebody else adjudicates it.",)
+        self.args = ("You marked this question yourself. Somebody else adjudicates it.",)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Home: the next task first, then the queues by state, then the studies."""
+"""Home: the next task or step first, then the queues by state, then the studies with what is to do in each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
 from annotate.models import Assignment
+from annotate.permissions import actors_for
 from annotate.selectors.guidelines import newest_numbers
+from annotate.selectors.next_steps import next_steps
 from annotate.selectors.passes import assignments_of
 from annotate.selectors.progress import progress_of
 from annotate.selectors.studies import visible_to
@@ -35,11 +37,15 @@ def home(request: HttpRequest) -> HttpResponse:
         row.guideline_number = kept or numbers.get(row.question.study_id)  # type: ignore[attr-defined]
     queues = _queues(rows)
     waiting = [row for queue in queues for row in queue["rows"] if queue["open"]]
+    studies = list(visible_to(person).filter(archived_at=None))
+    steps, actors = next_steps(person, studies), actors_for(person, studies)
     context = {
         "queues": queues,
         "next": waiting[0] if waiting else None,
         "progress": progress_of(person),
-        "studies": visible_to(person).filter(archived_at=None),
+        "studies": [(study, ", ".join(sorted(actors[study.pk].roles)), steps.get(study.pk)) for study in studies],
+        # Who has no task left goes on with the first study that waits for them.
+        "step": next(((one, steps[one.pk]) for one in studies if one.pk in steps and not steps[one.pk].looks_on), None),
     }
     return respond(request, "annotate/home.html", context)
 

@@ -14,6 +14,7 @@ from annotate.models import Study
 from annotate.permissions import Actor, allows
 from annotate.selectors import questions, sources
 from annotate.selectors.adjudication import unsettled_items, visible_items
+from annotate.selectors.next_steps import next_steps
 from annotate.selectors.passes import assignments_of, open_assignments_of
 from annotate.views.respond import crumbs, respond
 from annotate.views.study_nav import asker, further_steps, study_and_actor, study_links
@@ -24,12 +25,11 @@ from annotate.views.study_nav import asker, further_steps, study_and_actor, stud
 def study(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the steps of the main job with their state, as far as the person's roles let them see it."""
     found, actor = study_and_actor(request, slug, "study.view")
-    steps = _steps(request, found, actor)
     context = {
         "study": found,
         "study_links": study_links(actor, found, "study"),
-        "steps": steps,
-        "primary": next(({"url": s["url"], "text": s["do"]} for s in steps if s.get("do")), None),
+        "steps": _steps(request, found, actor),
+        "next_step": next_steps(asker(request), [found]).get(found.pk),
         "roles": sorted(actor.roles),
         "clearance": sorted(actor.clearance),
         "crumbs": crumbs(("Home", reverse("home")), (found.title, "")),
@@ -51,7 +51,6 @@ def _steps(request: HttpRequest, found: Study, actor: Actor) -> list[dict[str, A
                 "tone": "accept" if total and not left else "",
                 "detail": "Read the source, mark the evidence, write the answer contract.",
                 "url": reverse("workspace", args=[todo.pk]) if todo else reverse("home"),
-                "do": "Next task" if todo else "",
             }
         )
     if allows(actor, "source.view"):
@@ -75,10 +74,8 @@ def _steps(request: HttpRequest, found: Study, actor: Actor) -> list[dict[str, A
     if allows(actor, "item.view"):
         left = unsettled_items(person, found).count()
         total = visible_items(person, found).count()
-        step = _step(
-            "Adjudication", f"{total - left} of {total} settled", "Settle every difference.", "adjudication", found
-        )
-        steps.append(step | {"do": "Adjudicate" if left else ""})
+        state = f"{total - left} of {total} settled"
+        steps.append(_step("Adjudication", state, "Settle every difference.", "adjudication", found))
     if allows(actor, "fixture.view"):
         count = found.fixture_sets.count()
         steps.append(_step("Fixture sets", f"{count} frozen", "What every later number rests on.", "fixtures", found))

@@ -1,5 +1,6 @@
 // What every page has: theme, keyboard sheet, list keys, and a guard against a second click on the same submit.
 import { bindFolds } from "./folds.js";
+import { showHere } from "./here.js";
 import { bindLists } from "./lists.js";
 import { keep, kept } from "./store.js";
 import { isTyping } from "./typing.js";
@@ -72,4 +73,5 @@ window.addEventListener("afterprint", () => {
 
 bindFolds(document);
 bindLists(document);
+showHere(document);
 watchRequests();
