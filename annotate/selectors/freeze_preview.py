@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from annotate.domain.partition import document_clusters
@@ -41,6 +42,38 @@ def freeze_preview(found: Survey) -> list[PreviewLine]:
         for one in found.settled
     )
     return [PreviewLine(*place, n) for place, n in sorted(counts.items())]
+
+
+@dataclass(frozen=True)
+class PreviewRow:
+    """One segment of the preview: its questions under each of `PreviewTable.columns`, and their sum."""
+
+    segment: Segment
+    counts: tuple[int, ...]
+    total: int
+
+
+@dataclass(frozen=True)
+class PreviewTable:
+    """The lines of `freeze_preview` as a table: a row a segment, a column for each partition and sample there is."""
+
+    columns: tuple[tuple[Partition, Sample], ...]
+    rows: tuple[PreviewRow, ...]
+    sums: tuple[int, ...]
+    total: int
+
+
+def preview_table(lines: Sequence[PreviewLine]) -> PreviewTable:
+    """Return `lines` by segment, in the order of `Segment`; what occurs in no line has neither row nor column."""
+    columns = tuple(sorted({(line.partition, line.sample) for line in lines}))
+    counts = {(line.segment, (line.partition, line.sample)): line.questions for line in lines}
+    rows = []
+    for segment in Segment:
+        of = tuple(counts.get((segment, column), 0) for column in columns)
+        if any(of):
+            rows.append(PreviewRow(segment, of, sum(of)))
+    sums = tuple(sum(row.counts[at] for row in rows) for at in range(len(columns)))
+    return PreviewTable(columns, tuple(rows), sums, sum(sums))
 
 
 def cluster_count(found: Survey) -> int:

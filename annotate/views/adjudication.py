@@ -211,6 +211,7 @@ def _page(request: HttpRequest, item: AdjudicationItem, actor: Actor, refusal: B
         "state": state,
         "view": view,
         "question": item.question,
+        "nav_study": study.slug,
         "study": study,
         "rows": rows,
         "discussion_kept": known is not None and request.POST.get("action") not in _DISCUSSING,

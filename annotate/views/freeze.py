@@ -17,7 +17,7 @@ from annotate.domain.partition import APART
 from annotate.models import FixtureSet, Question, Study
 from annotate.permissions import Actor
 from annotate.selectors.fixtures import corrections, survey
-from annotate.selectors.freeze_preview import cluster_count, freeze_preview, freeze_rows
+from annotate.selectors.freeze_preview import cluster_count, freeze_preview, freeze_rows, preview_table
 from annotate.services.freeze_fixtures import freeze_fixtures
 from annotate.views.respond import crumbs, respond
 from annotate.views.study_nav import asker, study_and_actor, study_links
@@ -97,7 +97,7 @@ def _page(
         "more": max(0, len(rows) - SHOWN),
         "ready": len(ready),
         "total": len(rows),
-        "preview": freeze_preview(found),
+        "preview": preview_table(freeze_preview(found)),
         "clusters": cluster_count(found),
         "together": [block for block in found.blocks if block.where.startswith("group ")],
         "crumbs": crumbs(

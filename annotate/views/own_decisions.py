@@ -39,6 +39,7 @@ def decisions(request: HttpRequest, pk: int) -> HttpResponse:
     context: dict[str, Any] = {
         "assignment": assignment,
         "question": assignment.question,
+        "nav_study": assignment.question.study.slug,
         "told": told,
         "rows": _rows(person, assignment, told) if told else [],
         "thread": own_thread(assignment),

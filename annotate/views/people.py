@@ -24,7 +24,7 @@ from annotate.views.study_nav import asker, study_and_actor, study_links
 class MemberForm(forms.Form):
     """Somebody with a sign-in, their role, and the labels they hold."""
 
-    username = forms.CharField(label="User name", max_length=150)
+    username = forms.CharField(label="Username", max_length=150)
     role = forms.ChoiceField(label="Role", choices=choices(Role))
     clearance = forms.CharField(label="May read labels", required=False, help_text="Separated by commas.")
 

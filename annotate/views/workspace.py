@@ -185,6 +185,7 @@ def _page(
     context: dict[str, Any] = {
         "assignment": assignment,
         "question": assignment.question,
+        "nav_study": assignment.question.study.slug,
         "content": content,
         "revision": work.revision if work else 0,
         "saved_at": work.updated_at if work and work.revision else None,

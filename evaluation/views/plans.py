@@ -25,7 +25,7 @@ from evaluation.domain.plan_edits import edited
 from evaluation.domain.plan_schema import PlanProblem, PlanRefused
 from evaluation.domain.plan_toml import parse_plan, plan_from_payload, plan_payload, plan_to_toml
 from evaluation.domain.sweep_limits import NAMES, Prices, read_limits
-from evaluation.models import Plan
+from evaluation.models import Plan, Sweep
 from evaluation.selectors.pages import (
     cells_closed,
     fixture_sets_visible_to,
@@ -240,6 +240,9 @@ def _show(
     sweeps = list(sweeps_visible_to(asker(request)).filter(plan=found).order_by("-pk"))
     closed = cells_closed(sweeps[:LISTED_SWEEPS])
     openings = list(held_out_openings(found.fixture_set))
+    used, allowed = sum(sweep.held_out for sweep in sweeps), value.population.held_out_openings
+    may_start = allows(actor, "sweep.start") and found.locked_at
+    spent = allowed > 0 and used >= allowed
     context: dict[str, Any] = {
         **frame(actor, found.study, (found.name, "")),
         "plan": found,
@@ -253,11 +256,14 @@ def _show(
         "sweeps": [(sweep, *closed.get(sweep.pk, (0, 0))) for sweep in sweeps[:LISTED_SWEEPS]],
         "sweep_count": len(sweeps),
         "openings": openings,
-        "opens_held_out": value.population.held_out_openings > 0,
-        "held_out_used": sum(sweep.held_out for sweep in sweeps),
+        "opens_held_out": allowed > 0,
+        "held_out_used": used,
         "may_write": allows(actor, "plan.write"),
         "may_lock": allows(actor, "plan.lock") and not found.locked_at,
-        "may_start": allows(actor, "sweep.start") and found.locked_at,
+        "may_start": may_start and not spent,
+        # Another sweep would be refused: the page says so before anybody fills in its form.
+        "spent": may_start and spent,
+        "readable": next((sweep.pk for sweep in sweeps if sweep.state == Sweep.State.SEALED), None),
         "key": secrets.token_hex(16),
         "estimate": estimate_rows(estimate) if estimate else None,
         "limit_problem": limit_problem,

@@ -162,7 +162,7 @@ def test_page_slices_by_segment_pair_and_month_and_sends_the_items(client: Clien
     answer = client.get(f"{address}items.csv")
     rows = list(csv.DictReader(io.StringIO(answer.content.decode())))
     # Behind every number that the page shows stand its items, by the number's name.
-    shown = set(re.findall(r'<th scope="row">([^<]+)</th><td class="num">', html.unescape(page)))
+    shown = set(re.findall(r'<th role="rowheader" scope="row">([^<]+)</th>', html.unescape(page)))
     assert {row["figure"] for row in rows} == {line.measure.name for line in report([], {})} == shown
     assert len(rows) == len(shown)
     assert {row["question"] for row in rows} == {desk.question.key}

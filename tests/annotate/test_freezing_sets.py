@@ -49,8 +49,8 @@ def test_a_document_or_template_crosses_the_partition_only_where_nobody_asked_ot
 @pytest.mark.parametrize(
     ("apart", "told"),
     [
-        ((), "every question group. Documents were not asked for. Templates were not asked for."),
-        (("template",), "every question group, every template. Documents were not asked for."),
+        ((), "every question group. Documents may stand on both sides. Templates may stand on both sides."),
+        (("template",), "every question group, every template. Documents may stand on both sides."),
         (("template", "document"), "every question group, every document, every template."),
     ],
 )
@@ -254,7 +254,7 @@ def test_the_page_freezes_the_ticked_questions_as_a_successor_and_says_what_chan
         ("unmarked", False),
     ]
     assert "it is not adjudicated" in shown.content.decode()
-    assert [line.questions for line in shown.context["preview"]] == [1, 1]
+    assert (shown.context["preview"].sums, shown.context["preview"].total) == ((1, 1), 2)
     assert [one["row"].question.key for one in client.get(url, {"q": "OPEN-"}).context["rows"]] == ["open-one"]
     assert client.post(url, {"name": "v1", "question": ["unmarked"]}).status_code == 422
     assert client.post(url, {"name": "v1", "question": ["held"]}).status_code == 302

@@ -296,7 +296,7 @@ def import_everything(page: Page) -> None:
 
     tab(page, "People")
     for username, role in PEOPLE.items():
-        page.get_by_label("User name").fill(username)
+        page.get_by_label("Username").fill(username)
         page.get_by_label("Role").select_option(role)
         page.get_by_role("button", name="Add").click()
         expect(page.get_by_role("row", name=username)).to_contain_text(role)

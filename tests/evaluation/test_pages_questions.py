@@ -94,7 +94,7 @@ class TestQuestionList(TestCase):
     def test_list_costs_the_same_queries_whatever_it_shows(self) -> None:
         self.get("sweep-questions")
         shown = {change: self.get("sweep-questions", change=change) for change in ("lost", "same")}
-        counts = [answer.content.decode().count('<th scope="row">') for answer in shown.values()]
+        counts = [answer.content.decode().count('scope="row"') for answer in shown.values()]
         assert counts[0] != counts[1]
         for change in shown:
             with self.assertNumQueries(8):
