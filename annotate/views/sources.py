@@ -130,7 +130,7 @@ def source(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
             ("Home", reverse("home")),
             (study.title, reverse("study", args=[study.slug])),
             ("Sources", reverse("sources", args=[study.slug])),
-            (version.version_label, ""),
+            (f"{version.source.title} {version.version_label}", ""),
         ),
     }
     return respond(request, "annotate/source.html", context)
