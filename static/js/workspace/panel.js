@@ -128,7 +128,9 @@ export class Panel {
       this.note.setAttribute("role", "listitem");
       this.note.textContent = ordered.length
         ? `Spans ${first + 1} to ${first + shown.length} of ${ordered.length}; choose one in the text to see those around it.`
-        : "No span is marked yet.";
+        : this.desk.closed
+          ? "No span is marked."
+          : "No span is marked yet. Select text in the source, or type the number of a sentence below it and press Enter.";
       this.list.append(this.note);
     }
     write(document.querySelector("[data-span-count]"), String(ordered.length));
