@@ -51,11 +51,11 @@ def test_two_tabs_never_pass_over_each_other_and_the_later_one_sees_why(
     press(two, "b")
     expect(two.locator("#item > [role='alert']")).to_contain_text("decided since the page was drawn")
     expect(late.locator('[name="reason"]')).to_have_value("B is shorter.")
-    expect(late.locator(".tag.accept")).to_contain_text("a")
+    expect(late.locator(".tag.accept")).to_contain_text("A taken")
     assert Decision.objects.count() == 1
     late.focus()
     press(two, "b")
-    expect(late.locator(".tag.accept")).to_contain_text("b")
+    expect(late.locator(".tag.accept")).to_contain_text("B taken")
     assert list(Decision.objects.order_by("ordinal").values_list("choice", "reason")) == [
         ("a", ""),
         ("b", "B is shorter."),
@@ -73,7 +73,7 @@ def test_what_is_typed_elsewhere_on_the_page_stays_while_a_row_is_decided(page: 
     note.fill("Half a thought")
     first.focus()
     press(page, "a")
-    expect(first.locator(".tag.accept")).to_contain_text("a")
+    expect(first.locator(".tag.accept")).to_contain_text("A taken")
     expect(second).to_be_focused()
     expect(second.locator('[name="reason"]')).to_have_value("The text limits nobody.")
     expect(second.locator('[name="reason_code"]')).to_have_value("out-of-scope")
@@ -85,8 +85,8 @@ def test_what_is_typed_elsewhere_on_the_page_stays_while_a_row_is_decided(page: 
     decide(other, item, item.disagreements.order_by("position")[1], Choice.B, reason="B says it.")
     first.focus()
     press(page, "b")
-    expect(first.locator(".tag.accept")).to_contain_text("b")
-    expect(second.locator(".tag.accept")).to_contain_text("b")
+    expect(first.locator(".tag.accept")).to_contain_text("B taken")
+    expect(second.locator(".tag.accept")).to_contain_text("B taken")
     expect(second).to_contain_text("B says it.")
     why = page.locator('input[name="reason:rule"]')
     why.fill("It is the rule.")
