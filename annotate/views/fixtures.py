@@ -72,7 +72,7 @@ def _list(
         "more_blocks": max(0, len(blocks) - SHOWN_BLOCKS),
         "form": form,
         "crumbs": crumbs(
-            ("Home", reverse("home")), (study.title, reverse("study", args=[study.slug])), ("Fixtures", "")
+            ("Home", reverse("home")), (study.title, reverse("study", args=[study.slug])), ("Fixture sets", "")
         ),
     }
     return respond(request, "annotate/fixtures.html", context | extra, status=status)
@@ -101,7 +101,7 @@ def fixture_set(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "crumbs": crumbs(
             ("Home", reverse("home")),
             (study.title, reverse("study", args=[study.slug])),
-            ("Fixtures", reverse("fixtures", args=[study.slug])),
+            ("Fixture sets", reverse("fixtures", args=[study.slug])),
             (found.name, ""),
         ),
     }

@@ -103,7 +103,7 @@ def _page(
         "crumbs": crumbs(
             ("Home", reverse("home")),
             (study.title, reverse("study", args=[study.slug])),
-            ("Fixtures", reverse("fixtures", args=[study.slug])),
+            ("Fixture sets", reverse("fixtures", args=[study.slug])),
             ("Freeze", ""),
         ),
     }

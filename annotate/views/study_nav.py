@@ -54,7 +54,7 @@ register(30, "People", "people", "member.manage")
 register(35, "Assignments", "assignments", "question.assign")
 register(40, "Adjudication", "adjudication", "item.view")
 register(50, "Agreement", "agreement", "agreement.view")
-register(60, "Fixtures", "fixtures", "fixture.view")
+register(60, "Fixture sets", "fixtures", "fixture.view")
 
 
 def asker(request: HttpRequest) -> Person:

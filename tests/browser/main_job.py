@@ -307,7 +307,7 @@ def import_everything(page: Page) -> None:
 
 
 def freeze_and_plan(page: Page) -> None:
-    into_study(page, "Fixtures")
+    into_study(page, "Fixture sets")
     page.get_by_label("Name of the set").fill("v1")
     page.get_by_role("button", name="Freeze all settled questions").click()
     expect(page.locator("main .lede")).to_contain_text("3 questions, frozen")
