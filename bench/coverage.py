@@ -4,11 +4,11 @@
     python bench/coverage.py --quick --json coverage.json    # seconds; too few samples to judge by
     python bench/coverage.py --part accepts --part gate --write    # some parts only, the other tables stay
 
-Five things are asked over 30 to 472 questions, 5 to 472 clusters, equal and unequal, rates near 1 and phases that move
-together: how often each interval of a mean difference holds the truth; how often a gate accepts at a true loss *equal
-to its tolerance* (and how often it rejects there); bias and coverage of every estimator of the worst phase; how often
-the permutation nulls reject where no phase is special; whether shares and power are what they say. `bench/coverage.md`
-holds the tables and what follows from them; `--write` renews the tables there.
+Six things are asked over 30 to 600 questions, 6 to 472 clusters, equal and unequal, rates near 1 and phases that move
+together: how often each interval of a mean difference, and of one arm, holds the truth; how often a gate accepts at a
+true loss *equal to its tolerance* (and how often it rejects there); how often where nothing changed; bias and coverage
+of every estimator of the worst phase; how often the permutation nulls reject where no phase is special; whether shares
+and power are what they say. `bench/coverage.md` holds the tables and what follows from them; `--write` renews them.
 """
 
 from __future__ import annotations
@@ -29,51 +29,39 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from bench.coverage_accepts import (
+    METHODS,
+    harsh_scenarios,
+    measure_accepts,
+    measure_arm,
+    measure_unchanged,
+    unchanged_scenarios,
+)
+from bench.coverage_judging import (
+    BLOCK,
+    GATE_SAMPLES,
+    REPLICATES,
+    SEED,
+    Figures,
+    bounds_of,
+    mean_scenarios,
+    name_of,
+    requests_of,
+    seed_of,
+)
 from bench.coverage_model import Rates, Shape, cluster_sums, dip, draw, flat, wave
 from bench.coverage_table import NOUNS, bands, write_page
 from bench.coverage_worst import worst_differences
 from evaluation.domain.bounds import effective_clusters, proportion_bounds
-from evaluation.domain.estimation import Counted, Request, estimates
 from evaluation.domain.permutation import permuted_extremes
 from evaluation.domain.plan_words import IntervalMethod, Sidedness
 from evaluation.domain.power import Assumptions, gate_power
 from evaluation.domain.resampling import UncertaintyRule
 from evaluation.domain.statistics import each_phase, mean_of_phases
 
-SEED = 20261021
-REPLICATES = 599
-BLOCK = 100
-"""Samples that are judged together, from the same replicates."""
-
-GATE_SAMPLES = 2000
-"""Samples of each scenario in which a gate's false accepts are counted."""
-
-MEAN_SHAPES = (
-    (30, 6, False),
-    (30, 10, True),
-    (30, 30, False),
-    (100, 10, False),
-    (100, 20, True),
-    (100, 60, False),
-    (300, 12, True),
-    (300, 20, False),
-    (300, 40, True),
-    (300, 100, True),
-    (300, 300, False),
-)
 POWER_SIZES = ((30, 30), (60, 20), (100, 30), (100, 100), (200, 60), (300, 100))
+PARTS = ("means", "accepts", "harsh", "unchanged", "arms", "worst", "gate", "null", "shares", "power")
 PAGE = Path(__file__).resolve().parent / "coverage.md"
-
-type Figures = dict[str, float]
-
-
-def mean_scenarios() -> list[tuple[Shape, Rates]]:
-    """Shapes and rates for differences of phase averages; the true loss is the tolerance of the gate."""
-    shapes = [
-        Shape(questions, clusters, 6, 0.3 if unequal else 0.5, 0.7, unequal=unequal)
-        for questions, clusters, unequal in MEAN_SHAPES
-    ]
-    return [(one, flat(one.phases, rate, loss)) for one in shapes for rate, loss in ((0.8, 0.1), (0.95, 0.05))]
 
 
 def worst_scenarios() -> list[tuple[str, Shape, Rates]]:
@@ -99,34 +87,6 @@ def worst_scenarios() -> list[tuple[str, Shape, Rates]]:
     ]
 
 
-def seed_of(name: str) -> int:
-    """A seed of each scenario's own, the same on every machine."""
-    return SEED + sum(ord(letter) * (place + 1) for place, letter in enumerate(name))
-
-
-def name_of(shape: Shape, rates: Rates) -> str:
-    """A scenario's name in the figures."""
-    sizes = "unequal" if shape.unequal else "equal"
-    return (
-        f"q{shape.questions} c{shape.clusters} {sizes} within{shape.within:g} drift{shape.drift:g} "
-        f"rate{rates.baseline[0]:g} loss{-rates.mean:g}"
-    )
-
-
-def requests_of(shape: Shape, outcomes: np.ndarray, row: Callable[[np.ndarray], np.ndarray]) -> list[Request]:
-    """The product's requests for each sample."""
-    ones = np.ones(outcomes.shape[1:])
-    return [Request(Counted(one, ones, shape.names, ""), row) for one in outcomes]
-
-
-def bounds_of(requests: list[Request], rule: UncertaintyRule) -> tuple[np.ndarray, np.ndarray]:
-    """Lower and upper bounds, (R, K); where the product gives none, the widest there are (a gate never accepts)."""
-    found = estimates(requests, rule)
-    lower = np.array([[-1.0 if one.lower is None else one.lower for one in row] for row in found])
-    upper = np.array([[1.0 if one.upper is None else one.upper for one in row] for row in found])
-    return lower, upper
-
-
 def measure_means(job: tuple[Shape, Rates, int]) -> tuple[str, Figures]:
     """Coverage of each method at 95 % two-sided; false accept and reject of 95 % one-sided at the tolerance."""
     shape, rates, samples = job
@@ -143,24 +103,6 @@ def measure_means(job: tuple[Shape, Rates, int]) -> tuple[str, Figures]:
         found[f"{method} false accept"] = float((lower >= rates.mean - 1e-9).mean())
         found[f"{method} false reject"] = float((upper < rates.mean - 1e-9).mean())
     return name, found
-
-
-def measure_accepts(job: tuple[Shape, Rates, int]) -> tuple[str, Figures]:
-    """As `measure_means`, for the default method alone, with samples enough for the rates of a gate's errors."""
-    shape, rates, samples = job
-    name = name_of(shape, rates)
-    rng = np.random.default_rng(seed_of(name))
-    counts = np.zeros(3, dtype=int)
-    for start in range(0, samples, BLOCK):
-        requests = requests_of(shape, draw(shape, rates, min(BLOCK, samples - start), rng), mean_of_phases)
-        # Samples of a block share their replicates; another seed for each block keeps their chance from adding up.
-        rule = UncertaintyRule(replicates=REPLICATES, seed=1 + start // BLOCK, minimum_clusters=2)
-        low, high = bounds_of(requests, rule)
-        lower, upper = bounds_of(requests, replace(rule, sidedness=Sidedness.TWO_SIDED))
-        inside = (lower <= rates.mean + 1e-9) & (rates.mean - 1e-9 <= upper)
-        counts += [int(inside.sum()), int((low >= rates.mean - 1e-9).sum()), int((high < rates.mean - 1e-9).sum())]
-    shares = dict(zip(("coverage", "false accept", "false reject"), counts / samples, strict=True))
-    return name, {"samples": samples} | {key: float(value) for key, value in shares.items()}
 
 
 def measure_worst(job: tuple[str, Shape, Rates, int]) -> tuple[str, Figures]:
@@ -291,15 +233,18 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Measure what intervals, gates and nulls hold of what they promise.")
     parser.add_argument("--json", type=Path, help="write the figures here")
     parser.add_argument("--quick", action="store_true", help="few samples of a few scenarios: does it run?")
-    parser.add_argument("--part", action="append", help="means, accepts, worst, gate, null, shares or power (all)")
+    parser.add_argument("--part", action="append", help=f"{', '.join(PARTS)} (all)")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes (default: all cores)")
     parser.add_argument("--write", action="store_true", help="renew the tables in bench/coverage.md")
     options = parser.parse_args(arguments)
     many, some, most = (40, 25, 25) if options.quick else (400, 300, GATE_SAMPLES)
-    step = 12 if options.quick else 1
+    half, step = most // 2, 12 if options.quick else 1
     parts: dict[str, tuple[Callable[..., tuple[str, Figures]], list[tuple[object, ...]]]] = {
         "means": (measure_means, [(*one, many) for one in mean_scenarios()[::step]]),
         "accepts": (measure_accepts, [(*one, most) for one in mean_scenarios()[::step]]),
+        "harsh": (measure_accepts, [(*one, most) for one in harsh_scenarios()[::step]]),
+        "unchanged": (measure_unchanged, [(*one, many) for one in unchanged_scenarios()[::step]]),
+        "arms": (measure_arm, [(shape, rates.baseline[0], half) for shape, rates in unchanged_scenarios()[:-2:step]]),
         "worst": (measure_worst, [(*one, some) for one in worst_scenarios()[::step]]),
         "gate": (measure_gate, [(*one, most) for one in gate_scenarios()]),
         "null": (measure_null, [(*one, some) for one in null_scenarios()]),
@@ -317,9 +262,9 @@ def main(arguments: list[str] | None = None) -> int:
             [(Shape(questions, clusters, within=0.3), some) for questions, clusters in POWER_SIZES],
         ),
     }
-    wanted = options.part or list(parts)
-    if unknown := sorted(set(wanted) - set(parts)):
-        parser.error(f"--part: no part is named {', '.join(unknown)}; there are {', '.join(parts)}")
+    wanted = options.part or list(PARTS)
+    if unknown := sorted(set(wanted) - set(PARTS)):
+        parser.error(f"--part: no part is named {', '.join(unknown)}; there are {', '.join(PARTS)}")
     began = time.perf_counter()
     results: dict[str, dict[str, Figures]] = {}
     with ProcessPoolExecutor(options.workers) as pool:
@@ -332,9 +277,10 @@ def main(arguments: list[str] | None = None) -> int:
                 shown = ", ".join(f"{key} {value:.3f}" for key, value in figures.items())
                 print(f"{part:6} {name}: {shown}", flush=True)
     for name, row in results.get("accepts", {}).items():
-        # More samples say more about the default method than the comparison with the others does.
+        # More samples say more about these methods than the comparison with the others does.
         if name in results.get("means", {}):
-            results["means"][name] |= {f"studentised {noun}": row[noun] for noun in NOUNS}
+            keys = [f"{method} {noun}" for method in METHODS for noun in NOUNS]
+            results["means"][name] |= {key: row[key] for key in keys}
     figures = {
         f"{part} / {name} / {key}": round(float(value), 4)
         for part, scenarios in results.items()

@@ -11,7 +11,7 @@ from evaluation.domain.bounds import proportion_bounds
 BANDS = ((5, 9), (10, 19), (20, 49), (50, 99), (100, 10**9))
 """Numbers of clusters that are read together."""
 
-METHODS = ("studentised", "percentile", "basic", "bca")
+METHODS = ("studentised-score", "studentised", "percentile", "basic", "bca")
 
 NOUNS = ("coverage", "false accept", "false reject")
 
@@ -44,6 +44,9 @@ def write_page(page: Path, results: Results) -> None:
     tables: tuple[tuple[str, str, Callable[[Rows], str]], ...] = (
         ("bands", "means", _bands),
         ("accepts", "accepts", _rates),
+        ("harsh", "harsh", _rates),
+        ("unchanged", "unchanged", _rates),
+        ("arms", "arms", _rates),
         ("worst", "worst", _worst),
         ("gate", "gate", _rates),
         ("null", "null", _plain),

@@ -15,7 +15,6 @@ from evaluation.domain.judged import Sample, judged
 from evaluation.domain.metrics import EMPTY
 from evaluation.domain.outcomes import Status
 from evaluation.domain.phase_matrix import PhaseMatrix
-from evaluation.domain.plan_words import IntervalMethod
 from evaluation.domain.resampling import Estimate, Linear, Numbers, Resampled, Signature, UncertaintyRule, resample
 
 
@@ -104,7 +103,7 @@ def _estimates(requests: Sequence[Request], rule: UncertaintyRule) -> list[tuple
     points = sums.values(np.ones((1, size)), slice(0, sums.count))[0]
     sampled = None
     if size >= max(2, rule.minimum_clusters):
-        linear = sums.linear() if rule.method is IntervalMethod.STUDENTISED else None
+        linear = sums.linear() if rule.method.studentises else None
         sampled = resample(sums.values, size, sums.width, rule, points, linear)
     return [_judge(one, start, points, sums, codes, sampled, rule, made) for one, start in sums.placed]
 

@@ -8,7 +8,9 @@ import numpy as np
 
 from evaluation.domain.bounds import effective_clusters, equal_outcomes_bounds, proportion_bounds
 from evaluation.domain.outcomes import Status
+from evaluation.domain.plan_words import IntervalMethod
 from evaluation.domain.resampling import Estimate, Numbers, Resampled, Signature, UncertaintyRule, six
+from evaluation.domain.score_bounds import difference_bounds, share_bounds
 from evaluation.domain.trust import caution
 
 SPARSE = 8
@@ -73,7 +75,12 @@ def judged(sample: Sample, sampled: Resampled | None, k: int, rule: UncertaintyR
     if np.isnan(lower) or np.isnan(upper) or sampled.spread[k] < 1e-12:
         reason = f"the {rule.method} interval does not exist for this sample (its correction is undefined)"
         return Estimate(point, None, None, Status.UNDEFINED, reason, signature)
-    lower, upper, note = widened(sample, lower, upper, rule.alpha) if sample.additive else (lower, upper, "")
+    note = ""
+    if sample.additive:
+        beyond = None
+        if rule.method is IntervalMethod.STUDENTISED_SCORE:
+            beyond = scored(sample, float(sampled.errors[k]), rule.alpha)
+        lower, upper, note = widened(sample, lower, upper, rule.alpha, beyond)
     note = "; ".join(part for part in (note, caution(rule, size)) if part)
     limits = (max(sample.low, lower), min(1.0, upper))
     return Estimate(point, six(limits[0]), six(limits[1]), Status.VALUE, "", signature, note=note)
@@ -100,27 +107,57 @@ def _only(clusters: int) -> str:
     return ("no cluster", "only 1 cluster")[clusters] if clusters < 2 else f"only {clusters} clusters"
 
 
-def widened(sample: Sample, lower: float, upper: float, alpha: float) -> tuple[float, float, str]:
-    """Join exact bounds where losses (or gains) were seen in too few clusters for resampling to vary them."""
+def scored(sample: Sample, error: float, alpha: float) -> tuple[float, float] | None:
+    """Return the score bounds of a value of unequal clusters; `error` is its jackknife standard error over them.
+
+    The quantile is Student's t with one degree of freedom fewer than clusters were counted. None where no question that
+    counts in both arms differs: nobody lost or gained, and exact bounds are read.
+    """
+    from scipy.special import stdtrit  # imported late, like all of SciPy
+
+    clusters = int((~np.isnan(sample.per_cluster)).sum())
+    reach = float(stdtrit(clusters - 1, 1 - alpha)) * error
+    if sample.low < 0:
+        differing = sample.events(-1)[0] + sample.events(+1)[0]
+        return difference_bounds(sample.point, differing, reach) if differing else None
+    return share_bounds(sample.point, reach)
+
+
+def widened(
+    sample: Sample, lower: float, upper: float, alpha: float, beyond: tuple[float, float] | None
+) -> tuple[float, float, str]:
+    """Join a resampled interval with exact and score bounds (`beyond`): the wider limit counts.
+
+    Where losses (or gains) were seen in too few clusters for resampling to vary them, an exact bound is joined.
+    Elsewhere the score bound is, but no further than the exact one, which takes a cluster's questions for one already.
+    """
     trials, notes = sample.trials, []
     if sample.low < 0:
         loss, losing = sample.events(-1)
         gain, gaining = sample.events(+1)
-        if min(losing, gaining) >= SPARSE:
+        if min(losing, gaining) >= SPARSE and beyond is None:
             return lower, upper, ""
-        down, up = proportion_bounds(loss * trials, trials, alpha), proportion_bounds(gain * trials, trials, alpha)
-        if losing < SPARSE and up.lower - down.upper < lower:
-            lower = up.lower - down.upper
+        down, up = (proportion_bounds(min(amount, 1.0) * trials, trials, alpha) for amount in (loss, gain))
+        least, most = up.lower - down.upper, up.upper - down.lower
+        if losing < SPARSE and least < lower:
+            lower = least
             notes.append(f"lower bound taken from an exact test, since {_only(losing)} lost")
-        if gaining < SPARSE and up.upper - down.lower > upper:
-            upper = up.upper - down.lower
+        if gaining < SPARSE and most > upper:
+            upper = most
             notes.append(f"upper bound taken from an exact test, since {_only(gaining)} gained")
+        if beyond is not None:
+            lower = lower if losing < SPARSE else min(lower, max(beyond[0], least))
+            upper = upper if gaining < SPARSE else max(upper, min(beyond[1], most))
         return lower, upper, "; ".join(notes)
     share, hitting = sample.events(+1)
     misses = replace(sample, per_question=1.0 - sample.per_question).events(+1)[1]
-    if min(hitting, misses) < SPARSE:
-        bound = proportion_bounds(min(share, 1.0) * trials, trials, alpha)
+    few = min(hitting, misses)
+    if few >= SPARSE and beyond is None:
+        return lower, upper, ""
+    bound = proportion_bounds(min(share, 1.0) * trials, trials, alpha)
+    if few < SPARSE:
         lower, upper = min(lower, bound.lower), max(upper, bound.upper)
-        few = min(hitting, misses)
         notes.append(f"joined with an exact bound, since {_only(few)} differ{'s' if few < 2 else ''} from the rest")
+    elif beyond is not None:
+        lower, upper = min(lower, max(beyond[0], bound.lower)), max(upper, min(beyond[1], bound.upper))
     return lower, upper, "; ".join(notes)

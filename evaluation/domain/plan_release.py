@@ -30,7 +30,7 @@ class StatisticsRule:
     """How uncertainty is estimated. `confidence` is read as `sidedness` says."""
 
     seed: int = setting(at_least=0, at_most=2**63 - 1)
-    interval: IntervalMethod = setting(default=IntervalMethod.STUDENTISED)
+    interval: IntervalMethod = setting(default=IntervalMethod.STUDENTISED_SCORE)
     confidence: DecimalText = setting(default=DecimalText("0.95"), at_least="0.5", below=1)
     sidedness: Sidedness = setting(default=Sidedness.ONE_SIDED)
     replicates: int = setting(default=4000, at_least=200, at_most=200_000)

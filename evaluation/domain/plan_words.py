@@ -174,10 +174,16 @@ class MetricName(StrEnum):
 class IntervalMethod(StrEnum):
     """Bootstrap interval for means and differences of means; what each covers is measured in bench/coverage.md."""
 
+    STUDENTISED_SCORE = "studentised-score"
     STUDENTISED = "studentised"
     PERCENTILE = "percentile"
     BASIC = "basic"
     BCA = "bca"
+
+    @property
+    def studentises(self) -> bool:
+        """Whether replicates are divided by their own standard errors."""
+        return self in {IntervalMethod.STUDENTISED_SCORE, IntervalMethod.STUDENTISED}
 
 
 class Sidedness(StrEnum):

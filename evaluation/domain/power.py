@@ -3,9 +3,11 @@
 A share `discordance` of the questions differs between the arms, by `step` each (root mean square), so the paired
 difference has mean `change` and variance discordance · step² − change².
 Questions of one cluster correlate by `correlation`; m of them to a cluster inflate the variance by the design effect
-1 + (m − 1)·ρ (Kish 1965). A gate accepts when the lower bound clears −tolerance; with G clusters and Student's t,
+1 + (m − 1)·ρ (Kish 1965). A gate accepts when the lower bound clears −tolerance. The default's score bound reads the
+standard error s as R times as large, as it would be if the tolerance were lost; with G clusters and Student's t,
 
-    power = P(T ≤ (tolerance + change) ÷ s − t_{1−α, G−1}),  s² = variance · design effect ÷ questions.
+    power = P(T ≤ (tolerance + change) ÷ s − R · t_{1−α, G−1}),  s² = variance · design effect ÷ questions,
+    R = (1 + √(1 + 4 · tolerance · (tolerance + change) ÷ (discordance · step)²)) ÷ 2.
 
 Where fewer clusters lose than resampling can vary, the gate reads an exact bound on effective clusters instead, and the
 power is summed over the binomial number of losing clusters. bench/coverage.py compares both with simulated gates.
@@ -83,7 +85,10 @@ def gate_power(assumed: Assumptions, questions: int) -> float:
     degrees = clusters - 1
     variance = max(assumed.discordance * assumed.step**2 - assumed.change**2, 0.0)
     error = math.sqrt(variance * assumed.design_effect / questions)
-    resampled = 1.0 if not error else float(t.cdf(room / error - t.ppf(1 - assumed.error, degrees), degrees))
+    resampled = 1.0
+    if error:
+        grown = (1 + math.sqrt(1 + 4 * assumed.tolerance * room / (assumed.discordance * assumed.step) ** 2)) / 2
+        resampled = float(t.cdf(room / error - grown * t.ppf(1 - assumed.error, degrees), degrees))
     lost, gained = (max(assumed.discordance + sign * assumed.change / assumed.step, 0.0) / 2 for sign in (-1, 1))
     # The chance that a cluster loses at all: independent questions make it largest, fully correlated ones `lost`.
     independent = 1 - (1 - lost) ** assumed.per_cluster

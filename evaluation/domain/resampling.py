@@ -5,8 +5,8 @@ and phases is kept by construction. Cluster sums are integers and exact in float
 a seed gives the same replicates on every machine.
 
 The studentised interval divides each replicate's distance from the sample by that replicate's own standard error
-(Hall 1988; Efron and Tibshirani 1993, 12.5), so it knows both the few clusters and the skewness of rare losses. It was
-chosen as the default for what it covers (bench/coverage.md).
+(Hall 1988; Efron and Tibshirani 1993, 12.5), so it knows both the few clusters and the skewness of rare losses. Joined
+with a score bound (`evaluation.domain.score_bounds`) it is the default, chosen for what it covers (bench/coverage.md).
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ _SCIPY_METHOD = {
     IntervalMethod.BASIC: "basic",
     IntervalMethod.BCA: "BCa",
     # Studentised bounds are read from the replicates below; SciPy draws them and makes no interval of its own for them.
+    IntervalMethod.STUDENTISED_SCORE: "percentile",
     IntervalMethod.STUDENTISED: "percentile",
 }
 
@@ -43,7 +44,7 @@ _SCIPY_METHOD = {
 class UncertaintyRule:
     """How to make an interval. `comparisons` > 1 divides the allowed error (Bonferroni)."""
 
-    method: IntervalMethod = IntervalMethod.STUDENTISED
+    method: IntervalMethod = IntervalMethod.STUDENTISED_SCORE
     confidence: str = "0.95"
     sidedness: Sidedness = Sidedness.ONE_SIDED
     replicates: int = 4000
@@ -125,12 +126,16 @@ def six(value: float) -> float:
 
 @dataclass(frozen=True)
 class Resampled:
-    """Bootstrap output per value: bounds of shape (K,), NaN where undefined, and how much the replicates spread."""
+    """Bootstrap output per value: bounds of shape (K,), NaN where undefined, and how much the replicates spread.
+
+    `errors` are the sample's own standard errors where the method studentises, else NaN.
+    """
 
     lower: Numbers
     upper: Numbers
     spread: Numbers
     undefined: NDArray[np.int64]
+    errors: Numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +181,7 @@ def resample(
 ) -> Resampled:
     """Bootstrap the K values whose sample values are `points`; `width` is the number of columns touched per cluster.
 
-    Needs at least two `clusters`, and `linear` for the studentised method. One batch holds at most BATCH_BYTES, and
+    Needs at least two `clusters`, and `linear` for the studentised methods. One batch holds at most BATCH_BYTES, and
     values are taken in groups so that the kept replicates stay within DISTRIBUTION_BYTES; every group sees the same
     draws, since each starts from the same seed.
     """
@@ -191,6 +196,7 @@ def resample(
         np.concatenate([part.upper for part in parts]),
         np.concatenate([part.spread for part in parts]),
         np.concatenate([part.undefined for part in parts]),
+        np.concatenate([part.errors for part in parts]),
     )
 
 
@@ -238,11 +244,12 @@ def _resample_group(
     group: slice,
 ) -> Resampled:
     count = group.stop - group.start
-    if rule.method is not IntervalMethod.STUDENTISED:
+    if not rule.method.studentises:
         drawn, interval = replicates(lambda weights, _: statistic(weights, group), clusters, width, rule, count)
         missing = np.isnan(drawn)
         low, high = np.atleast_1d(interval.low), np.atleast_1d(interval.high)
-        return Resampled(low, high, _spread(drawn, missing), np.atleast_1d(missing.sum(axis=-1)))
+        unknown = np.full(count, np.nan)
+        return Resampled(low, high, _spread(drawn, missing), np.atleast_1d(missing.sum(axis=-1)), unknown)
     if linear is None:
         raise ValueError("the studentised bootstrap needs the linear form of its values")
     part = Linear(linear.influence[:, group], linear.share[:, group])
@@ -265,6 +272,7 @@ def _resample_group(
         points[group] - low * errors,
         spread,
         np.atleast_1d(missing.sum(axis=-1)),
+        errors,
     )
 
 

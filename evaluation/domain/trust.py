@@ -22,6 +22,7 @@ BANDS = ((5, 9), (10, 19), (20, 49), (50, 99), (100, 10**9))
 """Numbers of clusters that are read together."""
 
 MEASURED: dict[IntervalMethod, tuple[tuple[float, float], ...]] = {
+    IntervalMethod.STUDENTISED_SCORE: ((1.0, 0.0), (0.97, 0.061), (0.962, 0.056), (0.977, 0.025), (0.959, 0.045)),
     IntervalMethod.STUDENTISED: ((1.0, 0.0), (0.924, 0.102), (0.921, 0.106), (0.958, 0.051), (0.943, 0.069)),
     IntervalMethod.PERCENTILE: ((1.0, 0.0), (0.89, 0.113), (0.895, 0.125), (0.945, 0.083), (0.922, 0.095)),
     IntervalMethod.BASIC: ((1.0, 0.0), (0.863, 0.15), (0.902, 0.133), (0.953, 0.09), (0.9, 0.107)),

@@ -30,12 +30,21 @@ def test_a_method_that_covers_too_little_warns_with_what_was_measured() -> None:
     percentile = UncertaintyRule(IntervalMethod.PERCENTILE)
     assert re.search(r"10 to 19 clusters .* 89\.0% of 95% promised.* up to 11\.3%", caution(percentile, 12))
     assert caution(percentile, 60) == ""
-    assert re.search(r"10 to 19 clusters .* up to 10\.2%", caution(UncertaintyRule(), 12))
-    assert caution(UncertaintyRule(), 60) == ""
+    studentised = UncertaintyRule(IntervalMethod.STUDENTISED)
+    assert re.search(r"10 to 19 clusters .* up to 10\.2%", caution(studentised, 12))
+    assert caution(studentised, 60) == ""
+    assert [caution(UncertaintyRule(), clusters) for clusters in (12, 30, 60, 300)] == [""] * 4
     assert "not measured below 5 clusters" in caution(UncertaintyRule(), 3)
 
 
 def test_the_default_covers_no_less_than_any_other_where_clusters_are_few() -> None:
     for place in range(3):
         best = max(MEASURED[method][place][0] for method in IntervalMethod)
-        assert MEASURED[IntervalMethod.STUDENTISED][place][0] == best
+        assert MEASURED[UncertaintyRule().method][place][0] == best
+
+
+def test_a_gate_on_the_default_accepts_near_what_it_promises_from_ten_clusters_on() -> None:
+    for (least, _), (coverage, accepts) in zip(BANDS, MEASURED[UncertaintyRule().method], strict=True):
+        if least >= 10:
+            assert coverage >= 0.94
+            assert accepts <= 0.07
