@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -35,7 +36,7 @@ class Sample:
     low: float
     additive: bool = True
 
-    @property
+    @cached_property
     def trials(self) -> float:
         """Effective number of clusters among the questions that were counted."""
         counted = ~np.isnan(self.per_question)
@@ -49,10 +50,24 @@ class Sample:
             known = self.per_question[~np.isnan(self.per_question)]
         return bool(known.size) and float(np.ptp(known)) < 1e-12
 
-    def events(self, sign: int) -> tuple[float, int]:
-        """Return the mean size of losses (sign −1) or gains (+1) per question, and the clusters that show any."""
-        counted = ~np.isnan(self.per_question)
-        amounts = np.maximum(0.0, sign * self.per_question[counted])
+    @cached_property
+    def losses(self) -> tuple[float, int]:
+        """The mean size of losses per question, and the clusters that show any."""
+        return self._events(-self.per_question)
+
+    @cached_property
+    def gains(self) -> tuple[float, int]:
+        """The mean size of gains per question (of one arm: its share), and the clusters that show any."""
+        return self._events(self.per_question)
+
+    @cached_property
+    def misses(self) -> tuple[float, int]:
+        """What one arm's questions lack of 1, and the clusters that show any."""
+        return self._events(1.0 - self.per_question)
+
+    def _events(self, values: Numbers) -> tuple[float, int]:
+        counted = ~np.isnan(values)
+        amounts = np.maximum(0.0, values[counted])
         return float(amounts.mean()), len(np.unique(self.codes[counted][amounts > 1e-12]))
 
 
@@ -118,7 +133,7 @@ def scored(sample: Sample, error: float, alpha: float) -> tuple[float, float] | 
     clusters = int((~np.isnan(sample.per_cluster)).sum())
     reach = float(stdtrit(clusters - 1, 1 - alpha)) * error
     if sample.low < 0:
-        differing = sample.events(-1)[0] + sample.events(+1)[0]
+        differing = sample.losses[0] + sample.gains[0]
         return difference_bounds(sample.point, differing, reach) if differing else None
     return share_bounds(sample.point, reach)
 
@@ -133,8 +148,7 @@ def widened(
     """
     trials, notes = sample.trials, []
     if sample.low < 0:
-        loss, losing = sample.events(-1)
-        gain, gaining = sample.events(+1)
+        (loss, losing), (gain, gaining) = sample.losses, sample.gains
         if min(losing, gaining) >= SPARSE and beyond is None:
             return lower, upper, ""
         down, up = (proportion_bounds(min(amount, 1.0) * trials, trials, alpha) for amount in (loss, gain))
@@ -149,9 +163,8 @@ def widened(
             lower = lower if losing < SPARSE else min(lower, max(beyond[0], least))
             upper = upper if gaining < SPARSE else max(upper, min(beyond[1], most))
         return lower, upper, "; ".join(notes)
-    share, hitting = sample.events(+1)
-    misses = replace(sample, per_question=1.0 - sample.per_question).events(+1)[1]
-    few = min(hitting, misses)
+    share, hitting = sample.gains
+    few = min(hitting, sample.misses[1])
     if few >= SPARSE and beyond is None:
         return lower, upper, ""
     bound = proportion_bounds(min(share, 1.0) * trials, trials, alpha)
