@@ -46,7 +46,7 @@ from annotate.views import adjudication_rows as table
 from annotate.views.item_address import item_at, submission_of
 from annotate.views.item_history import moment_of, moments_of, result_rows, round_at
 from annotate.views.item_source import Place, marked_versions, source_texts, stale_notes
-from annotate.views.respond import crumbs, respond
+from annotate.views.respond import crumbs, respond, wants_fragment
 from annotate.views.study_nav import asker, study_and_actor, study_links
 from annotate.views.workspace_form import whole_number
 
@@ -201,11 +201,11 @@ def _page(request: HttpRequest, item: AdjudicationItem, actor: Actor, refusal: B
     late = refusal is not None and request.POST.get("action") == "settle"
     settled, settle_problem = _settled(item, view) if as_of is None and (late or not closed) else (None, "")
     given = dict(_given(view)) | (_typed(request.POST) if refusal else {})
-    rows = table.rows(view, titles, request.POST if refusal else None)
-    stale = stale_notes(asker(request), item.question, versions.values())
     known = _known(request, state)
-    for row in rows:
-        row["kept"] = known is not None and row["seen"] <= known and row["id"] != request.POST.get("disagreement")
+    kept = set() if known is None else table.unchanged(view, known, request.POST.get("disagreement", ""))
+    rows = table.rows(view, titles, request.POST if refusal else None, kept)
+    # The sources stay on the page as they stand, read and scrolled: no decision changes them.
+    reading_kept = request.method == "POST" and wants_fragment(request)
     context: dict[str, Any] = {
         "item": item,
         "state": state,
@@ -226,10 +226,8 @@ def _page(request: HttpRequest, item: AdjudicationItem, actor: Actor, refusal: B
         "span_rows": table.span_rows(settled, view, given) if settled else [],
         "set_rows": table.set_rows(view),
         "supersets": supersets(settled) if settled else [],
-        "texts": [
-            text | {"stale": stale[text["pk"]]}
-            for text in source_texts(versions.values(), actor, view.a, view.b, _places(request, rows, versions))
-        ],
+        "reading_kept": reading_kept,
+        "texts": [] if reading_kept else _texts(request, actor, view, versions, _places(request, rows, versions)),
         "as_of": as_of,
         "moments": moments_of(item),
         "rounds": item.question.items.order_by("round") if item.round > 1 or view.waiting else [],
@@ -308,6 +306,15 @@ def _typed(post: QueryDict) -> dict[str, tuple[str, str]]:
     """Return what a refused form said of each span, so that nobody writes it twice."""
     names = [key.removeprefix("reason:") for key in post if key.startswith("reason:")]
     return {name: (post.get(f"necessity:{name}", ""), post.get(f"reason:{name}", "")) for name in names}
+
+
+def _texts(
+    request: HttpRequest, actor: Actor, view: ItemView, versions: dict[str, SourceVersion], places: list[Place]
+) -> list[dict[str, Any]]:
+    """Return the sources as the page draws them, each with why marks on it are stale."""
+    stale = stale_notes(asker(request), view.question, versions.values())
+    texts = source_texts(versions.values(), actor, view.a, view.b, places)
+    return [text | {"stale": stale[text["pk"]]} for text in texts]
 
 
 def _places(request: HttpRequest, rows: list[dict[str, Any]], versions: dict[str, SourceVersion]) -> list[Place]:

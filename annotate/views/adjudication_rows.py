@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, Protocol
 
 from django.http import QueryDict
@@ -35,12 +36,18 @@ _WORDS: dict[DisagreementType, list[str]] = {
 _USUAL = {DisagreementType.SPAN_BOUNDARY: ReasonCode.BOUNDARY_PRECISION}
 
 
-def rows(view: ItemView, titles: dict[str, str], refused: QueryDict | None = None) -> list[dict[str, Any]]:
+def rows(
+    view: ItemView, titles: dict[str, str], refused: QueryDict | None = None, kept: Collection[str] = ()
+) -> list[dict[str, Any]]:
     """Return one dict per difference: what it is, both sides in words, the decision in force, and its edit form.
 
-    `refused` is a form that was not accepted: its row has what was typed, so that nobody writes it twice.
+    `refused` is a form that was not accepted: its row has what was typed, so that nobody writes it twice. Of a row that
+    stands on the page as it is to stand (`kept`, by id) only that is said.
     """
-    made = [_row(view, difference, titles) for difference in view.differences]
+    every = [
+        _row(view, one, titles) if str(one.disagreement_id) not in kept else _kept(one) for one in view.differences
+    ]
+    made = [row for row in every if not row["kept"]]
     for row in made:
         if refused is not None and refused.get("disagreement") == row["id"]:
             row.update(_typed(row["edit"], refused))
@@ -48,7 +55,13 @@ def rows(view: ItemView, titles: dict[str, str], refused: QueryDict | None = Non
     codes = {code: _code_options(code) for code in {row["code"] for row in made}}
     for row in made:
         row["codes"] = codes[row["code"]]
-    return made
+    return every
+
+
+def unchanged(view: ItemView, known: int, besides: str) -> set[str]:
+    """Return the ids of differences that nobody decided about after the decision `known`, but for the one `besides`."""
+    seen = {str(one.disagreement_id): one.decision.ordinal if one.decision else 0 for one in view.differences}
+    return {key for key, ordinal in seen.items() if ordinal <= known} - {besides}
 
 
 def _code_options(chosen: str) -> str:
@@ -66,12 +79,17 @@ def _typed(edit: dict[str, Any], form: QueryDict) -> dict[str, Any]:
     }
 
 
+def _kept(shown: DifferenceView) -> dict[str, Any]:
+    return {"id": str(shown.disagreement_id), "kept": True}
+
+
 def _row(view: ItemView, shown: DifferenceView, titles: dict[str, str]) -> dict[str, Any]:
     kind = shown.difference.kind
     return {
         "reason": shown.decision.reason if shown.decision else "",
         # Text and no number: what stands in addresses and forms is not to be written as a number for reading.
         "id": str(shown.disagreement_id),
+        "kept": False,
         "position": shown.position,
         "seen": shown.decision.ordinal if shown.decision else 0,
         "kind": kind.value.replace("-", " "),

@@ -23,12 +23,17 @@ def respond(
     The answer varies by `HX-Request` and is never stored: a fragment served later from a cache as a page, or somebody
     else's page from history, are failures seen in comparable systems.
     """
-    htmx = getattr(request, "htmx", None)
-    fragment = partial and htmx and not htmx.boosted and not htmx.history_restore_request
-    response = render(request, f"{template}#{partial}" if fragment else template, dict(context), status=status)
+    named = f"{template}#{partial}" if partial and wants_fragment(request) else template
+    response = render(request, named, dict(context), status=status)
     patch_vary_headers(response, ["HX-Request"])
     response["Cache-Control"] = "no-store"
     return response
+
+
+def wants_fragment(request: HttpRequest) -> bool:
+    """Return whether htmx asks for a part of the page that it stands on, and not for a whole one."""
+    htmx = getattr(request, "htmx", None)
+    return bool(htmx and not htmx.boosted and not htmx.history_restore_request)
 
 
 def crumbs(*items: tuple[str, str]) -> list[dict[str, str]]:

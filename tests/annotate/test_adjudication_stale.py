@@ -236,3 +236,25 @@ def test_a_clock_that_runs_behind_hides_no_reopening_and_no_decision(monkeypatch
     settle()
     assert not is_reopened(item)
     assert verify().findings == ()
+
+
+def test_a_decision_draws_its_own_row_and_neither_the_other_rows_nor_the_sources_anew() -> None:
+    desk, item = opened()
+    client = Client()
+    client.force_login(desk.adjudicator)
+    address, state = reverse("adjudicate", args=[item.pk]), state_of(item)
+    whole = client.get(address).content.decode()
+    first, *others = item.disagreements.order_by("position")
+    fields = {"action": "a", "disagreement": first.pk, "seen": 0, "reason_code": "better-supported", "state": state}
+    drawn = client.post(address, fields, headers={"HX-Request": "true"}).content.decode()
+    assert f'name="disagreement" value="{first.pk}"' in drawn
+    assert "✓ a" in drawn
+    for row in others:
+        assert f'name="disagreement" value="{row.pk}"' in whole
+        assert f'name="disagreement" value="{row.pk}"' not in drawn
+    assert 'data-version="' in whole
+    assert 'data-version="' not in drawn
+    # Somebody else decided meanwhile: their row is drawn anew as well.
+    decide(desk.adjudicator, item, others[0], Choice.B)
+    drawn = client.post(address, fields | {"seen": 1, "state": state}, headers={"HX-Request": "true"}).content.decode()
+    assert f'name="disagreement" value="{others[0].pk}"' in drawn
