@@ -11,7 +11,6 @@ from annotate.api.endpoint import StudyEndpoint
 from annotate.api.listing import name, parameters
 from annotate.domain.errors import BadInput
 from annotate.domain.partition import APART
-from annotate.selectors import sources
 from annotate.selectors.fixtures import survey
 from annotate.selectors.freeze_preview import cluster_count, freeze_preview, freeze_rows
 
@@ -28,8 +27,7 @@ class Freeze(StudyEndpoint):
         """Return it for `?questions=` (keys, separated by commas; all without it) and `?apart=`."""
         given = parameters(request, {"questions": _keys, "apart": _apart})
         found = survey(self.study, given.get("questions"), given.get("apart", ()))
-        rows = freeze_rows(found)
-        visible = set(sources.visible_to(self.person).filter(study=self.study).values_list("document_id", flat=True))
+        rows = freeze_rows(found, self.person, self.study)
         return Response(
             {
                 "study": self.study.slug,
@@ -52,8 +50,7 @@ class Freeze(StudyEndpoint):
                         "partition": row.question.partition,
                         "group": row.question.group,
                         "segment": row.segment,
-                        # A document all of whose versions are kept from the person has no name for them.
-                        "cluster": row.cluster if row.cluster in visible else "",
+                        "cluster": row.cluster,
                         "blocked": bool(row.blocks),
                     }
                     for row in rows

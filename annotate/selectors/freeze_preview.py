@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from annotate.domain.partition import document_clusters
 from annotate.domain.vocabulary import Partition, Sample, Segment
-from annotate.models import Question
+from annotate.models import Question, Study
+from annotate.permissions import By
+from annotate.selectors import sources
 from annotate.selectors.fixtures import Settled, Survey
 
 
@@ -26,7 +28,8 @@ class PreviewLine:
 class FreezeRow:
     """One question on the page that freezes: what it would be frozen as, and what blocks it alone (empty: nothing).
 
-    `cluster` is empty where the question has no support and declares no nearest document; the freeze finds one then.
+    `cluster` is empty for whoever may not know of its document, and where the question has no support and declares no
+    nearest document; the freeze finds one then.
     """
 
     question: Question
@@ -81,15 +84,19 @@ def cluster_count(found: Survey) -> int:
     return len({cluster for cluster in _clusters(found).values() if cluster})
 
 
-def freeze_rows(found: Survey) -> list[FreezeRow]:
-    """Return a row for each question that was asked for, by key."""
+def freeze_rows(found: Survey, by: By, study: Study) -> list[FreezeRow]:
+    """Return a row for each question that was asked for, by key.
+
+    A document all of whose versions are kept from `by` has no name for them: the cluster it names is empty.
+    """
+    visible = set(sources.visible_to(by).filter(study=study).values_list("document_id", flat=True))
     segments = {one.question.key: one.result.segment for one in found.settled}
     clusters = _clusters(found)
     return [
         FreezeRow(
             question,
             segments.get(question.key, question.segment),
-            clusters.get(question.key, ""),
+            cluster if (cluster := clusters.get(question.key, "")) in visible else "",
             tuple(
                 f"{_short(block.where, question.key)}{block.what}. {block.mend}"
                 for block in found.own_blocks.get(question.key, ())

@@ -85,7 +85,7 @@ def _page(
     search = request.GET.get("q", "").strip()[:200]
     keys = _found(study, search) if search else None
     found = survey(study, keys)
-    rows = freeze_rows(found)
+    rows = freeze_rows(found, asker(request), study)
     ready = {row.question.key for row in rows if not row.blocks}
     ticked = ready if chosen is None else set(chosen)
     context = {

@@ -11,9 +11,9 @@ from annotate.views.study_nav import asker
 
 
 def item_at(request: HttpRequest, pk: int) -> AdjudicationItem:
-    """Return the item; raises Http404 for whoever has no role that oversees its study.
+    """Return the item; raises Http404 for whoever has no role that oversees its study, and for who marked its question.
 
-    To an annotator an item that is there would say that the other pass is in; for them there is none.
+    To them an item that is there would say that the other pass is in: there is none, whatever other roles they hold.
     """
     found = AdjudicationItem.objects.select_related(
         "question__study",
@@ -22,6 +22,7 @@ def item_at(request: HttpRequest, pk: int) -> AdjudicationItem:
         "submission_a__guideline",
         "submission_b__guideline",
     ).filter(question__study__memberships__person=asker(request), question__study__memberships__role__in=WHOLE_STUDY)
+    found = found.exclude(question__assignments__annotator=asker(request))
     item: AdjudicationItem = get_object_or_404(found.distinct(), pk=pk)
     return item
 

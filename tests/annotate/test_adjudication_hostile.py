@@ -36,7 +36,7 @@ def test_nobody_else_gets_past_the_page() -> None:
     Membership.objects.create(study=desk.study, person=both, role=Role.ADJUDICATOR)
     row = item.disagreements.first()
     observer, stranger = make_member(desk.study, Role.OBSERVER), make_desk().adjudicator
-    for person, status in ((both, 403), (desk.two, 404), (desk.lead, 403), (observer, 403), (stranger, 404)):
+    for person, status in ((both, 404), (desk.two, 404), (desk.lead, 403), (observer, 403), (stranger, 404)):
         for action in ("a", "b", "reject", "edited", "confirm", "settle", "note", "return", "reopen", "x\x00", ""):
             form = {"action": action, "disagreement": row.pk, "side": "a", "text": "x", "value": "x", "reason": "x"}
             assert post(person, item, **form).status_code == status, (person.username, action)
@@ -53,7 +53,7 @@ def test_an_adjudicator_who_marks_reads_of_the_other_pass_nowhere_before_it_is_s
     client.force_login(desk.one)
     slug = [desk.study.slug]
     for as_of in ({}, {"as_of": "2026-01-01T00:00:00Z"}, {"as_of": "2999-01-01T00:00:00Z"}):
-        assert client.get(reverse("adjudicate", args=[item.pk]), as_of).status_code == 403
+        assert client.get(reverse("adjudicate", args=[item.pk]), as_of).status_code == 404
     assert client.get(reverse("own-decisions", args=[desk.second.pk])).status_code == 404
     for name in ("adjudication", "agreed-items", "questions", "study"):
         page = client.get(reverse(name, args=slug)).content.decode()
@@ -102,7 +102,7 @@ def test_blocks_of_a_source_show_both_sides_marks_to_its_adjudicators_alone_and_
     assert answer(desk.adjudicator, **{"from": 7, "to": 3}).content == b""
     assert answer(desk.adjudicator, **{"from": 999_999_999}).content == b""
     Membership.objects.create(study=desk.study, person=desk.one, role=Role.ADJUDICATOR)
-    for person, status in ((desk.one, 403), (desk.two, 404), (desk.lead, 403), (make_desk().adjudicator, 404)):
+    for person, status in ((desk.one, 404), (desk.two, 404), (desk.lead, 403), (make_desk().adjudicator, 404)):
         assert answer(person, version=secret.pk).status_code == status
 
 

@@ -203,8 +203,8 @@ def test_adjudication_by_the_wrong_person_is_refused() -> None:
     desk.submit_both(desk.content(), desk.content())
     url = reverse("adjudicate", args=[desk.question.items.get().pk])
     make_member(desk.study, Role.ADJUDICATOR, person=desk.one)
-    assert client_of(desk.one).get(url).status_code == 403
-    # To an annotator an item that is there would say that the other pass is in.
+    # To who marked the question an item that is there would say that the other pass is in.
+    assert client_of(desk.one).get(url).status_code == 404
     assert client_of(desk.two).get(url).status_code == 404
     assert client_of(desk.lead).post(url, {"action": "confirm"}).status_code == 403
     assert client_of(make_person()).get(url).status_code == 404
