@@ -61,9 +61,11 @@ def standing_object(item: AdjudicationItem) -> dict[str, Any]:
     }
 
 
-def item_object(person: Person, actor: Actor, item: AdjudicationItem, view: ItemView, now: bool) -> dict[str, Any]:
-    """Return an item as `view` has it. What would be settled is told of it as it stands `now` alone."""
-    would, why_not = _next_result(item, view) if now else (None, "")
+def item_object(
+    person: Person, actor: Actor, item: AdjudicationItem, view: ItemView, standing: dict[str, Any] | None
+) -> dict[str, Any]:
+    """Return an item as `view` has it. What would be settled is told of one that stands so now (`standing`) alone."""
+    would, why_not = _next_result(item, view, standing) if standing else (None, "")
     result = result_content(view.result) if view.result else None
     made = [decision for row in view.differences for decision in (*row.earlier, *filter(None, [row.decision]))]
     contents = [view.a, view.b, *filter(None, [would, result])]
@@ -143,10 +145,12 @@ def settled_at(result: AdjudicatedResult) -> dict[str, Any]:
     return {"ordinal": result.ordinal, "segment": result.segment, "settled_at": times(result.settled_at)}
 
 
-def _next_result(item: AdjudicationItem, view: ItemView) -> tuple[PassContent | None, str]:
+def _next_result(item: AdjudicationItem, view: ItemView, standing: dict[str, Any]) -> tuple[PassContent | None, str]:
     """Return what would be settled now, or why nothing can be."""
+    if standing["state"] != READY:
+        return None, standing["waiting"] or "it is settled: open it again first"
     if view.open_count:
-        return None, f"{view.open_count} differences are still open"
+        return None, f"{view.open_count} difference{'s are' if view.open_count > 1 else ' is'} still open"
     if view.confirmed is None:
         return None, "what both passes say alike is not confirmed yet"
     try:

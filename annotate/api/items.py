@@ -110,11 +110,11 @@ class ItemDetail(ItemEndpoint):
         if as_of is None:
             standing = standing_object(self.item)
             view = item_for(self.person, self.item)
-            return Response({**standing, **item_object(self.person, self.actor, self.item, view, now=True)})
+            return Response({**standing, **item_object(self.person, self.actor, self.item, view, standing)})
         then = item_at(request._request, round_at(self.item, as_of).pk)
         view = item_for(self.person, then, as_of)
         stood = {"id": then.pk, "study": self.study.slug, "round": then.round, "as_of": as_of.isoformat()}
-        return Response({**stood, **item_object(self.person, self.actor, then, view, now=False)})
+        return Response({**stood, **item_object(self.person, self.actor, then, view, None)})
 
 
 class AgreedItems(StudyEndpoint):

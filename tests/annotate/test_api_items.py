@@ -45,7 +45,7 @@ def test_an_item_goes_from_the_queue_to_its_result_as_on_its_page() -> None:
         {"name": "set A", "how": "same set", "a": ["rule", "qualifier"], "b": ["rule", "qualifier"]}
     ]
     assert shown["versions"][0]["digest"] == desk.version.sha256
-    assert (shown["would_settle"], shown["cannot_settle"]) == (None, "1 differences are still open")
+    assert (shown["would_settle"], shown["cannot_settle"]) == (None, "1 difference is still open")
     side = "a" if difference["a"] == "30 days" else "b"
     decided = caller.post(
         of(item, "decisions"), difference=0, choice=side, seen=0, reason_code="better-supported", reason="It says so."
@@ -62,6 +62,7 @@ def test_an_item_goes_from_the_queue_to_its_result_as_on_its_page() -> None:
     assert result_content(result).contract.answer == "30 days"
     told = caller.get(of(item))
     assert told["result"]["spans"]["rule"] == NECESSARY
+    assert (told["would_settle"], told["cannot_settle"]) == (None, "it is settled: open it again first")
     assert caller.get(reverse("api-items", args=[desk.study.slug]), state="ready")["results"] == []
     said = json.dumps([shown, ready, told, decided.json(), made.json()])
     for person in (desk.one, desk.two, desk.adjudicator):
