@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from django.db import connection
 from django.http import HttpResponse
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotate.models import (
@@ -37,6 +39,13 @@ class Caller:
         assert answer.status_code == 200, answer.content[:500]
         found: dict[str, Any] = answer.json()
         return found
+
+    def queries_of(self, url: str) -> int:
+        """Return how many queries the second of two equal readings makes; the first fills what is cached."""
+        self.get(url)
+        with CaptureQueriesContext(connection) as captured:
+            self.get(url)
+        return len(captured)
 
     def post(self, url: str, **body: Any) -> HttpResponse:
         return self.client.post(url, json.dumps(body), JSON)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotate.domain.vocabulary import Role
@@ -130,13 +128,7 @@ def test_as_many_queries_for_three_questions_as_for_one(place: int) -> None:
     settle(desk)
     caller, url = Caller(desk.lead), addresses(desk)[place]
 
-    def asked() -> int:
-        with CaptureQueriesContext(connection) as captured:
-            caller.get(url)
-        return len(captured)
-
-    asked()
-    first = asked()
+    first = caller.queries_of(url)
     for key in ("b", "c"):
         settle(replace_question(desk, key))
-    assert asked() == first <= 20
+    assert caller.queries_of(url) == first <= 20

@@ -7,8 +7,6 @@ import tarfile
 from typing import Any
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotate.domain.vocabulary import Role
@@ -151,14 +149,8 @@ def test_looking_over_a_freeze_asks_as_often_for_three_questions_as_for_one() ->
     settle(desk)
     caller, url = Caller(desk.lead), reverse("api-freeze", args=[desk.study.slug])
 
-    def asked() -> int:
-        with CaptureQueriesContext(connection) as captured:
-            caller.get(url)
-        return len(captured)
-
-    asked()
-    first = asked()
+    first = caller.queries_of(url)
     for key in ("two", "three"):
         settle(replace_question(desk, key))
     assert Question.objects.filter(study=desk.study).count() == 3
-    assert asked() == first <= 25
+    assert caller.queries_of(url) == first <= 25

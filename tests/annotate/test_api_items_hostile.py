@@ -7,9 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotate.domain.vocabulary import Choice, Role
@@ -209,20 +207,14 @@ def test_as_many_queries_for_three_rows_as_for_one(name: str) -> None:
     caller.post(of(few, "notes"), text="first", seen=0)
     many, extra = few, []
 
-    def asked(url: str) -> int:
-        caller.client.get(url)
-        with CaptureQueriesContext(connection) as captured:
-            assert caller.client.get(url).status_code == 200
-        return len(captured)
-
     if name in {"api-items", "api-agreed-items"}:
-        first = asked(reverse(name, args=[desk.study.slug]))
+        first = caller.queries_of(reverse(name, args=[desk.study.slug]))
         for key in ("x", "y"):
             extra.append(replace_question(desk, key))
             extra[-1].submit_both(extra[-1].content(), extra[-1].content())
-        assert asked(reverse(name, args=[desk.study.slug])) == first <= 16
+        assert caller.queries_of(reverse(name, args=[desk.study.slug])) == first <= 16
         return
-    first = asked(reverse(name, args=[few.pk]))
+    first = caller.queries_of(reverse(name, args=[few.pk]))
     if name == "api-item":
         three = replace_question(desk, "three")
         other = three.content(answer="30 days", scope="x", qualification="y")
@@ -230,11 +222,11 @@ def test_as_many_queries_for_three_rows_as_for_one(name: str) -> None:
         many = three.question.items.get()
         for row in few.disagreements.all():
             decide(desk.adjudicator, few, row, Choice.A)
-        first = asked(reverse(name, args=[few.pk]))
+        first = caller.queries_of(reverse(name, args=[few.pk]))
         for row in many.disagreements.all():
             decide(desk.adjudicator, many, row, Choice.A)
     else:
         for seen in (1, 2):
             caller.post(of(few, "notes"), text=f"more {seen}", seen=seen)
         assert len(caller.get(of(few, "notes"))["results"]) == 3
-    assert asked(reverse(name, args=[many.pk])) == first <= 30
+    assert caller.queries_of(reverse(name, args=[many.pk])) == first <= 30
