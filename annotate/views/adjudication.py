@@ -243,6 +243,11 @@ def _page(request: HttpRequest, item: AdjudicationItem, actor: Actor, refusal: B
             (item.question.key, ""),
         ),
     }
+    if known is not None and refusal is None:
+        # The parts find their own places: nothing that stays is taken out of the page and put back.
+        changed = respond(request, "annotate/adjudicate_changed.html", context)
+        changed["HX-Reswap"] = "none"
+        return changed
     status = 200 if refusal is None else (409 if isinstance(refusal, Conflict) else 422)
     return respond(request, "annotate/adjudicate.html", context, partial="item", status=status)
 

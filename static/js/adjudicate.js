@@ -137,8 +137,8 @@ document.addEventListener("focusin", (event) => {
 
 // So that what has not changed since can stay as it is, with what is typed into it.
 document.addEventListener("htmx:configRequest", (event) => {
-  const item = document.getElementById("item");
-  if (item) event.detail.parameters.state = item.dataset.state;
+  const head = document.getElementById("item-head");
+  if (head) event.detail.parameters.state = head.dataset.state;
 });
 
 document.addEventListener("htmx:beforeRequest", (event) => {
@@ -148,7 +148,7 @@ document.addEventListener("htmx:beforeRequest", (event) => {
 // A refusal leaves the focus on what was refused; otherwise it goes to what is next.
 document.addEventListener("htmx:afterSettle", () => {
   readSources();
-  const refused = document.querySelector("#item > [role='alert']") ? document.getElementById(sent) : null;
+  const refused = document.querySelector("#item-head > [role='alert']") ? document.getElementById(sent) : null;
   const next =
     (rowOf(refused) ?? refused)?.querySelector('[name="reason"], [name^="reason:"]') ??
     document.querySelector(".difference:not(.decided)") ??

@@ -49,7 +49,7 @@ def test_two_tabs_never_pass_over_each_other_and_the_later_one_sees_why(
     late.focus()
     expect_status(409)
     press(two, "b")
-    expect(two.locator("#item > [role='alert']")).to_contain_text("decided since the page was drawn")
+    expect(two.locator("#item-head > [role='alert']")).to_contain_text("decided since the page was drawn")
     expect(late.locator('[name="reason"]')).to_have_value("B is shorter.")
     expect(late.locator(".tag.accept")).to_contain_text("A taken")
     assert Decision.objects.count() == 1

@@ -122,7 +122,7 @@ def test_rejecting_and_editing_take_the_reason_first_and_enter_never_takes_a_sid
     page.keyboard.insert_text("At most seven days.")
     expect_status(422)
     press(page, "Control+Enter")
-    expect(page.locator("#item > [role='alert']")).to_contain_text("reason")
+    expect(page.locator("#item-head > [role='alert']")).to_contain_text("reason")
     expect(row.locator('[name="reason"]')).to_be_focused()
     page.keyboard.insert_text("Neither says at most.")
     press(page, "Enter e")
