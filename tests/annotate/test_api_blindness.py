@@ -19,6 +19,10 @@ from django.urls import reverse
 
 from annotate.domain.vocabulary import Role
 from annotate.models import AdjudicationItem, Person
+from evaluation.domain.decision import Disposition
+from evaluation.services.decide_release import decide_release
+from evaluation.services.sign_release import sign_release
+from tests.factories.answers import said_in
 from tests.factories.routes import NOBODYS, addresses, all_routes, candidates
 from tests.factories.studies import make_member
 from tests.factories.world import (
@@ -54,13 +58,12 @@ def client_of(person: Person) -> Client:
 
 def whole(answer: HttpResponse) -> str:
     """Return everything an answer says: status, headers, body; without what is drawn anew each time."""
-    content = b"".join(answer.streaming_content) if answer.streaming else answer.content
     # `Expires` is the time of the answer; the length is that of what is drawn anew.
     kept = sorted(
         set(answer.items()) - {(name, answer[name]) for name in ("Content-Length", "Expires") if name in answer}
     )
     headers = "\n".join(f"{name}: {value}" for name, value in kept)
-    return _FRESH.sub(r"\1", f"{answer.status_code}\n{headers}\n\n{content.decode('utf-8', 'replace')}")
+    return _FRESH.sub(r"\1", f"{answer.status_code}\n{headers}\n\n{said_in(answer)}")
 
 
 def walk(world: World, person: Person, values: dict[str, list[object]] | None = None) -> Answers:
@@ -122,6 +125,22 @@ def test_who_holds_the_versions_label_reads_all_but_its_restricted_section(answe
     assert finding(answers["lead"], *SECTION) == []
     for text in (*RESTRICTED, RESTRICTED_TITLE):
         assert finding(answers["lead"], text), text
+
+
+def test_restricted_text_let_through_into_a_records_pdf_would_be_found() -> None:
+    world = make_world()
+    leak = f"Signed against the rule, for the {RESTRICTED[0]}."
+    urls = [reverse(name, args=[world.sealed.pk]) for name in ("release-pdf", "release-record")]
+    observer = client_of(world.person("observer"))
+    before = {url: whole(observer.get(url)) for url in urls}
+    assert finding(before, *RESTRICTED, *SECTION, RESTRICTED_TITLE) == []
+    # What a lead writes beside the signature is shown to every reader of the release, so that this lets it through.
+    computed = decide_release(world.sealed).disposition
+    other = Disposition.REJECT if computed is not Disposition.REJECT else Disposition.COLLECT_MORE
+    sign_release(world.person("lead"), world.sealed, idempotency_key="k", disposition=other, override_reason=leak)
+    after = {url: observer.get(url) for url in urls}
+    assert finding({url: whole(answer) for url, answer in after.items()}, *RESTRICTED) == urls
+    assert RESTRICTED[0].encode() not in after[urls[0]].content, "reading the bytes would have found it as well"
 
 
 def test_nothing_breaks_whoever_opens_whatever(answers: dict[str, Answers]) -> None:
