@@ -87,7 +87,9 @@ def gate_power(assumed: Assumptions, questions: int) -> float:
     error = math.sqrt(variance * assumed.design_effect / questions)
     resampled = 1.0
     if error:
-        grown = (1 + math.sqrt(1 + 4 * assumed.tolerance * room / (assumed.discordance * assumed.step) ** 2)) / 2
+        differing = assumed.discordance * assumed.step
+        # Each factor divided by itself: a square could be too small for a float.
+        grown = (1 + math.sqrt(1 + 4 * (assumed.tolerance / differing) * (room / differing))) / 2
         resampled = float(t.cdf(room / error - grown * t.ppf(1 - assumed.error, degrees), degrees))
     lost, gained = (max(assumed.discordance + sign * assumed.change / assumed.step, 0.0) / 2 for sign in (-1, 1))
     # The chance that a cluster loses at all: independent questions make it largest, fully correlated ones `lost`.

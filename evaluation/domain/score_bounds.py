@@ -15,7 +15,7 @@ their clusters change no bound.
 
 from __future__ import annotations
 
-from math import sqrt
+from math import inf, isfinite, sqrt
 
 
 def difference_bounds(point: float, differing: float, reach: float) -> tuple[float, float]:
@@ -31,15 +31,17 @@ def difference_bounds(point: float, differing: float, reach: float) -> tuple[flo
         d = reach · (1 − reach · point ÷ differing²) ÷ (1 − (reach ÷ differing)²).
 
     From reach = differing on, the sample excludes no loss at all. Raises ValueError where nothing differs, or for a
-    negative reach.
+    reach or point that is no number a sample can have.
     """
-    if not differing > 0 or reach < 0:
-        raise ValueError(f"no score bound where {differing} differs and a bound reaches {reach}")
+    if not (0 < differing < inf and reach >= 0 and isfinite(point)):
+        raise ValueError(f"no score bound of {point} where {differing} differs and a bound reaches {reach}")
+    # Of `differing`, and never squared alone, so that no size of it leaves the range of a float.
+    share = reach / differing
 
     def distance(centre: float) -> float:
-        if reach >= differing:
+        if share >= 1:
             return 2.0
-        grown = reach * (1 - reach * centre / differing**2) / (1 - (reach / differing) ** 2)
+        grown = reach * (1 - share * (centre / differing)) / ((1 - share) * (1 + share))
         return max(grown, reach)
 
     return max(-1.0, point - distance(point)), min(1.0, point + distance(-point))
@@ -50,12 +52,18 @@ def share_bounds(point: float, reach: float) -> tuple[float, float]:
 
     Here R(δ) = δ(1 − δ) ÷ (point · (1 − point)), which keeps the error of the logit what it is, and with
     k = reach ÷ (point · (1 − point)) the bounds solve k δ² − (1 + k) δ + point = 0 and k δ² + (1 − k) δ − point = 0.
-    Raises ValueError for a point that is 0 or 1 (every outcome is equal), or a negative reach.
+    Raises ValueError for a point that is 0 or 1 (every outcome is equal), or a reach that is negative or no number.
     """
-    if not 0 < point < 1 or reach < 0:
+    if not (0 < point < 1 and reach >= 0):
         raise ValueError(f"no score bound of a share of {point} that reaches {reach}")
-    k = reach / (point * (1 - point))
-    # Both roots in the form that loses no digits where k is small.
-    lower = 2 * point / (1 + k + sqrt((1 + k) ** 2 - 4 * k * point))
-    upper = 2 * point / (1 - k + sqrt((1 - k) ** 2 + 4 * k * point))
+    variance = point * (1 - point)
+    # Each root in the form that loses no digits; above k = 1 in h = 1 ÷ k, which no reach takes out of range.
+    if reach <= variance:
+        k = reach / variance
+        lower = 2 * point / (1 + k + sqrt((1 + k) ** 2 - 4 * k * point))
+        upper = 2 * point / (1 - k + sqrt((1 - k) ** 2 + 4 * k * point))
+    else:
+        h = variance / reach
+        lower = 2 * h * point / (1 + h + sqrt((1 + h) ** 2 - 4 * h * point))
+        upper = (1 - h + sqrt((1 - h) ** 2 + 4 * h * point)) / 2
     return max(0.0, min(lower, point - reach)), min(1.0, max(upper, point + reach))

@@ -124,6 +124,7 @@ def _number(label: str, text: str) -> float:
         found = Decimal(text.replace("−", "-"))
     except InvalidOperation as error:
         raise BadInput(label, f"“{text[:_MOST]}” is no number", "Write it like 0.3.") from error
-    if not found.is_finite() or abs(found) > 1_000_000:
+    # The exponent first: of what has a huge one, nothing can be computed.
+    if not found.is_finite() or abs(found.adjusted()) > 12 or abs(found) > 1_000_000:
         raise BadInput(label, f"“{text[:_MOST]}” is out of range", "Write it like 0.3.")
     return float(found)

@@ -74,7 +74,16 @@ class TestPowerHelp(TestCase):
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     "wrong",
-    [{"discordance": "2"}, {"power": "1"}, {"power": "x"}, {"change": "nan"}, {"per_cluster": "1e999"}, {"step": "0"}],
+    [
+        {"discordance": "2"},
+        {"discordance": "1e-170"},
+        {"power": "1"},
+        {"power": "x"},
+        {"change": "nan"},
+        {"per_cluster": "1e999"},
+        {"per_cluster": "1e9999999"},
+        {"step": "0"},
+    ],
 )
 def test_what_cannot_be_supposed_is_told_and_nothing_is_computed(wrong: dict[str, str]) -> None:
     plan = make_plan(locked=False)

@@ -26,6 +26,11 @@ def test_known_case_by_the_textbook() -> None:
     assert "0 of 29 still allow" in found.reason
 
 
+@pytest.mark.parametrize("discordance", [5e-324, 1e-170, 1e-12])
+def test_next_to_nothing_that_differs_is_computed_all_the_same(discordance: float) -> None:
+    assert 0 <= gate_power(replace(ALONE, discordance=discordance), 50) <= 1
+
+
 def test_clusters_cost_their_design_effect() -> None:
     clustered = replace(ALONE, correlation=0.5, per_cluster=5.0)
     assert clustered.design_effect == 3.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import sqrt
+from math import inf, nan, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -62,13 +62,32 @@ def test_share_bounds_keep_the_error_of_the_logit() -> None:
     assert share_bounds(0.5, 0.0) == pytest.approx((0.5, 0.5))
 
 
-@pytest.mark.parametrize("made", [lambda: difference_bounds(0.0, 0.0, 0.1), lambda: difference_bounds(0.0, 0.1, -0.1)])
-def test_nothing_that_differs_has_no_score_bound(made: Any) -> None:
+@pytest.mark.parametrize(
+    "given",
+    [(0.0, 0.0, 0.1), (0.0, 0.1, -0.1), (nan, 0.1, 0.1), (0.0, nan, 0.1), (0.0, 0.1, nan), (0.0, inf, 0.1)],
+)
+def test_nothing_that_differs_has_no_score_bound(given: tuple[float, float, float]) -> None:
     with pytest.raises(ValueError, match="no score bound"):
-        made()
+        difference_bounds(*given)
 
 
-@pytest.mark.parametrize(("point", "reach"), [(0.0, 0.1), (1.0, 0.1), (0.5, -0.1)])
+@pytest.mark.parametrize("differing", [5e-324, 1e-200, 1e-17, 0.3, 1.0])
+@pytest.mark.parametrize("share", [0.0, 0.5, 1 - 1e-16, 1.0, inf])
+def test_difference_of_any_size_has_bounds_around_it(differing: float, share: float) -> None:
+    for point in (-differing, 0.0, differing):
+        lower, upper = difference_bounds(point, differing, differing * share)
+        assert -1 <= lower <= min(1.0, point)
+        assert max(-1.0, point) <= upper <= 1
+
+
+@pytest.mark.parametrize("point", [5e-324, 1e-17, 1e-9, 0.3, 1 - 2**-53])
+@pytest.mark.parametrize("reach", [0.0, 1e-300, 1e-9, 0.3, 1e9, 1e300, inf])
+def test_share_of_any_size_has_bounds_around_it(point: float, reach: float) -> None:
+    lower, upper = share_bounds(point, reach)
+    assert 0 <= lower <= point <= upper <= 1
+
+
+@pytest.mark.parametrize(("point", "reach"), [(0.0, 0.1), (1.0, 0.1), (0.5, -0.1), (nan, 0.1), (0.5, nan)])
 def test_share_of_equal_outcomes_has_no_score_bound(point: float, reach: float) -> None:
     with pytest.raises(ValueError, match="no score bound"):
         share_bounds(point, reach)
