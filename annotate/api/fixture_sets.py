@@ -53,7 +53,7 @@ class FixtureSets(StudyEndpoint):
             successor_of=self._predecessor(body.get("successor_of")),
             apart=apart_of(body.get("apart", []), "apart"),
         )
-        answer = {**set_object(made, made.fixtures.count()), "changes": corrections(made)}
+        answer = {**set_object(made, made.fixtures.count()), "changes": corrections(self.person, made)}
         return Response(answer, status=201, headers={"Location": answer["url"]})
 
     def _predecessor(self, value: Any) -> FixtureSet | None:
@@ -97,7 +97,7 @@ class FixtureSetDetail(FixtureSetEndpoint):
             }
             for row in openings_of(found)
         ]
-        more = {"openings": openings, "changes": corrections(found), **_partition(found)}
+        more = {"openings": openings, "changes": corrections(self.person, found), **_partition(found)}
         return Response({**set_object(found, found.fixtures.count()), **more})
 
 

@@ -26,7 +26,7 @@ class Freeze(StudyEndpoint):
     def get(self, request: Request, slug: str) -> Response:
         """Return it for `?questions=` (keys, separated by commas; all without it) and `?apart=`."""
         given = parameters(request, {"questions": _keys, "apart": _apart})
-        found = survey(self.study, given.get("questions"), given.get("apart", ()))
+        found = survey(self.person, self.study, given.get("questions"), given.get("apart", ()))
         rows = freeze_rows(found, self.person, self.study)
         return Response(
             {

@@ -124,7 +124,7 @@ def set_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str
     Both are parsed manifests (`domain.fixture.set_manifest`). Every member of a list is in exactly one list.
     """
     changes: dict[str, list[str]] = {}
-    for what, name in (("fixtures", lambda one: one["fixture_id"]), ("sources", _source_name)):
+    for what, name in (("fixtures", lambda one: one["fixture_id"]), ("sources", _named)):
         old, new = ({name(one): one for one in told[what]} for told in (before, after))
         changes[f"{what}_added"] = sorted(new.keys() - old.keys())
         changes[f"{what}_removed"] = sorted(old.keys() - new.keys())
@@ -137,8 +137,13 @@ def fixture_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list
     return sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
 
 
-def _source_name(source: Mapping[str, Any]) -> str:
-    return f"{source['document_id']}@{source['version_label']}"
+def source_name(document_id: str, version_label: str) -> str:
+    """Return what a source version is called in `set_changes`."""
+    return f"{document_id}@{version_label}"
+
+
+def _named(source: Mapping[str, Any]) -> str:
+    return source_name(source["document_id"], source["version_label"])
 
 
 def readme(name: str, set_digest: str, lines: Iterable[str]) -> bytes:

@@ -109,10 +109,13 @@ class Shares:
     templates: tuple[str, ...]
 
 
-def crossings(questions: Mapping[str, Shares], chosen: Container[str], apart: Iterable[str]) -> list[BadInput]:
+def crossings(
+    questions: Mapping[str, Shares], chosen: Container[str], apart: Iterable[str], unnamed: Container[str] = ()
+) -> list[BadInput]:
     """Return one problem for each document or template, as far as `apart` asks, whose questions stand on both sides.
 
     `questions` are by key. What none of the `chosen` ones has is left alone: it was frozen before and stays.
+    The documents in `unnamed` are told of without their names.
     """
     problems = []
     for what in (word for word in APART if word in apart):
@@ -130,7 +133,7 @@ def crossings(questions: Mapping[str, Shares], chosen: Container[str], apart: It
             shown = "; ".join(f"{part.value}: {keys}" for part, keys in named.items())
             problems.append(
                 BadInput(
-                    f"{what} {name}",
+                    "a document kept from you" if what == DOCUMENT and name in unnamed else f"{what} {name}",
                     f"it has questions on both sides of the partition ({shown})",
                     f"Move them to one side, leave some out, or do not ask to keep every {what} on one side.",
                 )

@@ -8,9 +8,9 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from annotate.domain.access import LabelledRange, hidden_ranges, touches_hidden
-from annotate.domain.archive import fixture_changes, set_changes
-from annotate.domain.content import MarkedSpan, PassContent
+from annotate.domain.access import touches_hidden
+from annotate.domain.archive import fixture_changes, set_changes, source_name
+from annotate.domain.content import PassContent
 from annotate.domain.content_codec import content_from_payload
 from annotate.domain.errors import BadInput
 from annotate.domain.fixture import fixture_spans
@@ -22,10 +22,8 @@ from annotate.domain.partition import (
     group_crossings,
     template_of,
 )
-from annotate.domain.pass_check import problems
 from annotate.domain.spans import ByteSpan
-from annotate.domain.staleness import VersionDates, stale_reason
-from annotate.domain.vocabulary import Necessity, Partition, Segment, StudyKind
+from annotate.domain.vocabulary import Necessity, Partition
 from annotate.models import (
     AdjudicatedResult,
     AdjudicationItem,
@@ -40,10 +38,10 @@ from annotate.models import (
 from annotate.permissions import Actor, By, NotAllowed, actor_for, allows, require
 from annotate.selectors.adjudication import settled_content
 from annotate.selectors.discussion import reopened
+from annotate.selectors.freeze_blocks import content_blocks
 from annotate.selectors.frozen_shares import shares_of_frozen
 from annotate.selectors.sources import hidden_from, versions_visible_to
-from annotate.selectors.succession import version_dates
-from ledger.domain.canonical import digest, parse_canonical
+from ledger.domain.canonical import parse_canonical
 
 
 @dataclass(frozen=True)
@@ -101,8 +99,11 @@ def require_manifest(by: By, fixture_set: FixtureSet) -> None:
         raise NamesHiddenSources("fixture.view", actor)
 
 
-def corrections(fixture_set: FixtureSet) -> list[str]:
-    """Return what a successor changed against the set it names, a line each; empty for a set that corrects none."""
+def corrections(by: By, fixture_set: FixtureSet) -> list[str]:
+    """Return what a successor changed against the set it names, a line each; empty for a set that corrects none.
+
+    A source version that is kept from `by` has no line.
+    """
     before = fixture_set.successor_of
     if before is None:
         return []
@@ -112,10 +113,14 @@ def corrections(fixture_set: FixtureSet) -> list[str]:
         {row.fixture_id: bytes(row.canonical) for row in one.fixtures.filter(fixture_id__in=changed)}
         for one in (before, fixture_set)
     )
+    seen = versions_visible_to(by).filter(source__study=fixture_set.study).order_by()
+    sources = {source_name(*named) for named in seen.values_list("source__document_id", "version_label")}
     lines = []
     for what, names in changes.items():
         kind, _, how = what.partition("_")
         for name in names:
+            if kind == "sources" and name not in sources:
+                continue
             members = ""
             if what == "fixtures_changed":
                 parts = fixture_changes(parse_canonical(old[name]), parse_canonical(rows[name]))
@@ -171,13 +176,14 @@ def result_content(result: AdjudicatedResult) -> PassContent:
     return content_from_payload(parse_canonical(bytes(result.content)), f"result {result.pk}")
 
 
-def survey(study: Study, keys: Sequence[str] | None = None, apart: Sequence[str] = ()) -> Survey:
+def survey(by: By, study: Study, keys: Sequence[str] | None = None, apart: Sequence[str] = ()) -> Survey:
     """Return what a freeze of `keys` (all of the study's questions by default) would take, and every block.
 
     Blocks: an unknown key, a question that is not (or no longer) settled, a settled content that lacks something, a
     segment outside the six in a full study, stale evidence, evidence the question's reader may not read, a group on
     both sides of the partition, and what `apart` (of `partition.APART`) asks to keep on one side as well; questions
-    frozen before count for both. A handful of queries, whatever the number of questions.
+    frozen before count for both. No block names a text that is kept from `by`. A handful of queries, whatever the
+    number of questions.
     """
     if unknown := sorted(set(apart) - set(APART)):
         raise BadInput("apart", f"“{unknown[0]}” is none", f"Use {', '.join(APART)}.")
@@ -198,6 +204,7 @@ def survey(study: Study, keys: Sequence[str] | None = None, apart: Sequence[str]
         .defer("content", "supersedes__content")
         .order_by("source__document_id", "version_label", "pk")
     )
+    seen = set(versions_visible_to(by).filter(source__study=study).order_by().values_list("pk", flat=True))
     # Sets of a study are used side by side: half a group in each would cross as it would within one.
     before = _frozen_before(study)
     frozen = [q for q in study_questions if q.pk in before]
@@ -224,7 +231,10 @@ def survey(study: Study, keys: Sequence[str] | None = None, apart: Sequence[str]
             question, result, content, {row.span_name: Necessity(row.necessity) for row in result.span_decisions.all()}
         )
         settled.append(one)
-        found = tuple(block.inside(f"question {question.key}") for block in _content_blocks(study, one, versions))
+        found = tuple(
+            block.inside(f"question {question.key}")
+            for block in content_blocks(study, one.question, one.result, content, versions, seen)
+        )
         if found:
             own_blocks[question.key] = found
         blocks += found
@@ -240,16 +250,13 @@ def survey(study: Study, keys: Sequence[str] | None = None, apart: Sequence[str]
         )
         for one in settled
     }
-    return replace(whole, blocks=(*blocks, *crossings(shares_of_frozen(study) | shares, set(shares), apart)))
+    hidden = {v.source.document_id for v in versions} - {v.source.document_id for v in versions if v.pk in seen}
+    crossed = crossings(shares_of_frozen(study) | shares, set(shares), apart, hidden)
+    return replace(whole, blocks=(*blocks, *crossed))
 
 
 def _frozen_before(study: Study) -> frozenset[int]:
     return frozenset(Fixture.objects.filter(fixture_set__study=study).values_list("question_id", flat=True))
-
-
-def freeze_blocks(study: Study, keys: Sequence[str] | None = None) -> tuple[BadInput, ...]:
-    """Return everything that blocks a freeze, for the page that offers it."""
-    return survey(study, keys).blocks
 
 
 def _newest_results(questions: Sequence[Question]) -> dict[int, AdjudicatedResult]:
@@ -290,44 +297,3 @@ def _unsettled(result: AdjudicatedResult | None, item: AdjudicationItem | None, 
         if content != result_content(result):
             return "decisions were made after it was settled, and they change the result"
     return ""
-
-
-def _content_blocks(study: Study, settled: Settled, versions: Sequence[SourceVersion]) -> Iterable[BadInput]:
-    full = study.kind == StudyKind.FULL
-    yield from problems(settled.content, contract_needed=full)
-    if digest(bytes(settled.result.content)) != settled.result.digest:
-        yield BadInput("result", "its bytes do not have its digest", "Run manage.py verify_ledger.")
-    if full and settled.result.segment == Segment.UNCLASSIFIED:
-        yield BadInput("segment", "it is unclassified", "Settle it with one of the six segments.")
-    dates = [version_dates(version) for version in versions]
-    needed = {name for members in settled.content.sets for name in members}
-    for span in settled.content.spans:
-        if span.name in needed:
-            yield from _span_blocks(settled.question, span, [v for v in versions if v.sha256 == span.version], dates)
-
-
-def _span_blocks(
-    question: Question, span: MarkedSpan, versions: Sequence[SourceVersion], dates: Sequence[VersionDates]
-) -> Iterable[BadInput]:
-    """Yield what is wrong with a span; where several documents have its bytes, one of them in order is enough."""
-    where = f"span “{span.name}”"
-    if not versions:
-        yield BadInput(where, f"the study has no version {span.version[:12]}…", "Import the source again.")
-        return
-    reasons = [stale_reason(version.pk, dates, question.as_of) for version in versions]
-    if all(reasons):
-        yield BadInput(
-            where, f"it is stale: {reasons[0]}", "Mark it in the version in force, or correct the question's date."
-        )
-    if not any(_readable(version, span, question.reader_labels) for version in versions):
-        yield BadInput(
-            where,
-            f"the question's reader may not read it in “{versions[0].source.title}”",
-            "Give the reader the label, or call the question not answerable for them.",
-        )
-
-
-def _readable(version: SourceVersion, span: MarkedSpan, labels: Sequence[str]) -> bool:
-    ranges = [LabelledRange(start, end, frozenset(held)) for start, end, held in version.access_ranges]
-    hidden = hidden_ranges(version.access_labels, ranges, labels, version.byte_length)
-    return not touches_hidden(ByteSpan(span.start, span.end), hidden)

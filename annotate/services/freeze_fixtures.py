@@ -50,7 +50,7 @@ def freeze_fixtures(
         # Of two leads who freeze at one moment, the second sees the first one's name.
         lock_study(study)
         named = FixtureSet.objects.filter(study=study, name=name).first()
-        found = survey(study, questions, apart)
+        found = survey(by, study, questions, apart)
         if found.blocks and named is None:
             raise BadInputs("freeze", found.blocks)
         if found.blocks:

@@ -62,7 +62,7 @@ def _list(
     request: HttpRequest, study: Study, actor: Actor, form: FreezeForm, *, status: int = 200, **extra: Any
 ) -> HttpResponse:
     may_freeze = allows(actor, "fixture.freeze")
-    blocks = list(survey(study).blocks) if may_freeze else []
+    blocks = list(survey(asker(request), study).blocks) if may_freeze else []
     context = {
         "study": study,
         "study_links": study_links(actor, study, "fixtures"),
@@ -95,7 +95,7 @@ def fixture_set(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "rows": readable_fixture_values(asker(request), found),
         "digests": dict(found.fixtures.values_list("fixture_id", "digest")),
         "openings": openings_of(found),
-        "changes": corrections(found),
+        "changes": corrections(asker(request), found),
         "partition": frozen_partition(found),
         "may_export": allows(actor, "dataset.export"),
         "crumbs": crumbs(

@@ -65,7 +65,7 @@ def freeze(request: HttpRequest, slug: str) -> HttpResponse:
         )
     except BadInput as refusal:
         return _page(request, study, actor, form, chosen=chosen, refusal=refusal, status=422)
-    changes = len(corrections(made))
+    changes = len(corrections(asker(request), made))
     things = "thing" if changes == 1 else "things"
     told = f" {changes} {things} changed against “{made.successor_of.name}”." if made.successor_of else ""
     messages.success(request, f"{made.fixtures.count()} questions are frozen as “{made.name}”.{told}")
@@ -84,7 +84,7 @@ def _page(
 ) -> HttpResponse:
     search = request.GET.get("q", "").strip()[:200]
     keys = _found(study, search) if search else None
-    found = survey(study, keys)
+    found = survey(asker(request), study, keys)
     rows = freeze_rows(found, asker(request), study)
     ready = {row.question.key for row in rows if not row.blocks}
     ticked = ready if chosen is None else set(chosen)

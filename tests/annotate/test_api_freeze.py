@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import tarfile
+from datetime import date
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from annotate.services.reopen_item import reopen_item
 from annotate.services.settle_item import settle_item
 from ledger.models import Record
 from tests.annotate.item_api import Caller
-from tests.annotate.passes import make_desk
+from tests.annotate.passes import Desk, make_desk
 from tests.annotate.settled import mixed, replace_question, settle
 from tests.annotate.test_api import problems
 from tests.factories import TEXT, make_member, make_question, make_source_version
@@ -142,6 +143,47 @@ def test_only_a_lead_freezes_and_a_document_kept_from_them_has_no_name() -> None
     assert "zq-board" not in Caller(desk.lead).client.get(page).content.decode()
     assert "zq-board" in str(Caller(cleared).get(url)["rows"])
     assert "zq-board" in Caller(cleared).client.get(page).content.decode()
+
+
+def test_what_blocks_and_what_changed_names_no_text_that_is_kept_from_the_lead() -> None:
+    desk = make_desk(key="held")
+    first = freeze_of_another(desk)
+    hidden = {"document_id": "zq-board", "version_label": "zq-1", "access_labels": ["board"]}
+    desk.version = make_source_version(desk.study, f"{TEXT} More.", effective_to=date(2001, 1, 1), **hidden)
+    desk.study.memberships.filter(person__in=[desk.one, desk.two, desk.adjudicator]).update(clearance=["board"])
+    settle(desk)
+    settle(replace_question(desk, "open-one", partition="development"))
+    second = freeze_fixtures(desk.lead, desk.study, "v2", ["other"], successor_of=first)
+    cleared = make_member(desk.study, Role.LEAD, clearance=["board"])
+    state, sets, page, whole = (
+        reverse(name, args=[desk.study.slug, *more])
+        for name, more in (
+            ("api-freeze", ()),
+            ("api-fixture-sets", ()),
+            ("freeze", ()),
+            ("api-fixture-set", (second.pk,)),
+        )
+    )
+    form = {"name": "v3", "question": ["held", "open-one"], "apart": "document"}
+    for person, named in ((desk.lead, False), (cleared, True)):
+        caller = Caller(person)
+        told = caller.get(state, apart="document")["blocks"]
+        assert problems(caller.post(sets, name="v3", apart=["document"])) == told
+        crossed = told[-1]["where"]
+        assert crossed == ("document zq-board" if named else "a document kept from you")
+        pages = [reverse(name, args=[desk.study.slug]) for name in ("freeze", "fixtures")]
+        pages.append(reverse("fixture-set", args=[desk.study.slug, second.pk]))
+        refused = caller.client.post(page, form)
+        assert refused.status_code == 422
+        answers = [str(told), str(caller.get(whole)), refused.content.decode()]
+        for answer in (*answers, *(caller.client.get(url).content.decode() for url in pages)):
+            assert ("zq-" in answer.lower()) is named, answer
+        assert ("source zq-board@zq-1: added" in caller.get(whole)["changes"]) is named
+
+
+def freeze_of_another(desk: Desk) -> FixtureSet:
+    settle(replace_question(desk, "other"))
+    return freeze_fixtures(desk.lead, desk.study, "v1", ["other"])
 
 
 def test_looking_over_a_freeze_asks_as_often_for_three_questions_as_for_one() -> None:

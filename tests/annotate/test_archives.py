@@ -148,7 +148,7 @@ def test_successor_lists_what_it_changed_on_its_page_and_in_its_archive(client: 
         Segment.UNANSWERABLE_CONTROL,
     )
     second = freeze_fixtures(OPERATOR, first.study, "second", successor_of=first)
-    assert corrections(second) == ["fixture who-pays: changed in scope"]
+    assert corrections(OPERATOR, second) == ["fixture who-pays: changed in scope"]
     files = archive.unpack(fixture_archive(OPERATOR, second, sources=False).data, "a")
     changes = parse_canonical(files["changes.json"])
     assert (changes["predecessor"], changes["fixtures_changed"]) == (first.digest, ["who-pays"])

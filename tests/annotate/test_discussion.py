@@ -12,12 +12,12 @@ from annotate.domain.errors import BadInput
 from annotate.domain.vocabulary import Choice, Necessity, ReasonCode, Role, Segment
 from annotate.domain.written import MOST
 from annotate.models import AdjudicationItem, Assignment
-from annotate.permissions import NotAllowed
+from annotate.permissions import OPERATOR, NotAllowed
 from annotate.selectors.adjudication import item_for, settled_content, unsettled_items
 from annotate.selectors.adjudication_queue import queue_rows
 from annotate.selectors.agreement import agreement_of
 from annotate.selectors.discussion import own_thread, thread_of
-from annotate.selectors.fixtures import freeze_blocks
+from annotate.selectors.fixtures import survey
 from annotate.selectors.own_decisions import own_decisions
 from annotate.services.decide import confirm_agreed, decide
 from annotate.services.discuss import add_note, reply
@@ -174,10 +174,10 @@ def test_reopening_puts_the_item_back_and_settling_makes_the_next_revision() -> 
         reopen_item(desk.adjudicator, item, "twice")
     assert list(unsettled_items(desk.adjudicator)) == [item]
     assert [row.is_settled for row in queue_rows(desk.adjudicator, desk.study)] == [False]
-    assert "opened again" in freeze_blocks(desk.study)[0].what
+    assert "opened again" in survey(OPERATOR, desk.study).blocks[0].what
     again(desk, item)
     assert list(item.results.order_by("ordinal").values_list("ordinal", flat=True)) == [1, 2]
-    assert freeze_blocks(desk.study) == ()
+    assert survey(OPERATOR, desk.study).blocks == ()
     assert not unsettled_items(desk.adjudicator).exists()
     assert verify().findings == ()
 
@@ -264,5 +264,5 @@ def test_a_person_who_leaves_takes_nothing_with_them() -> None:
         person.save(update_fields=["is_active"])
     assert agreement_of(desk.lead, desk.study) == before
     assert item.decisions.count() == 2
-    assert freeze_blocks(desk.study) == ()
+    assert survey(OPERATOR, desk.study).blocks == ()
     assert verify().findings == ()

@@ -23,8 +23,8 @@ from annotate.permissions import OPERATOR, NotAllowed
 from annotate.selectors.fixtures import (
     fixture_sets_visible_to,
     fixture_values,
-    freeze_blocks,
     openings_of,
+    survey,
 )
 from annotate.services.export_fixtures import export_fixtures
 from annotate.services.freeze_fixtures import freeze_fixtures
@@ -168,7 +168,7 @@ def test_every_block_is_reported_at_once_and_nothing_is_written():
     assert "not settled" in blocks["question unsettled"][0]
     assert "change the result" in blocks["question redecided"][0]
     assert "may not read" in blocks["question unreadable, span “rule”"][0]
-    assert [b.where for b in freeze_blocks(study)] == [p.where for p in raised.value.problems]
+    assert [b.where for b in survey(OPERATOR, study).blocks] == [p.where for p in raised.value.problems]
     assert not FixtureSet.objects.exists()
     assert not Record.objects.filter(kind="fixtures.frozen").exists()
     frozen = freeze_fixtures(done.lead, study, "v1", ["done", "hidden"])

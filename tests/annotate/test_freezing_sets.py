@@ -121,8 +121,8 @@ def test_a_successor_of_a_successor_says_what_changed_since_the_one_it_names():
     second = freeze_fixtures(OPERATOR, study, "v2", successor_of=first)
     Question.objects.filter(study=study, key="open-one").update(mandatory=True)
     third = freeze_fixtures(OPERATOR, study, "v3", successor_of=second)
-    assert corrections(second) == ["fixture open-one: added"]
-    assert corrections(third) == ["fixture open-one: changed in mandatory"]
+    assert corrections(OPERATOR, second) == ["fixture open-one: added"]
+    assert corrections(OPERATOR, third) == ["fixture open-one: changed in mandatory"]
     # Back to what an earlier set holds: that set is used, never a second one of the same digest.
     with pytest.raises(BadInput, match="frozen as “v1” already"):
         freeze_fixtures(OPERATOR, study, "v4", ["held"], successor_of=third)
@@ -261,7 +261,7 @@ def test_the_page_freezes_the_ticked_questions_as_a_successor_and_says_what_chan
     first = study.fixture_sets.get()
     answer = client.post(url, {"name": "v2", "question": ["held", "open-one"], "successor_of": first.pk}, follow=True)
     assert "1 thing changed against “v1”" in answer.content.decode()
-    assert corrections(study.fixture_sets.get(name="v2")) == ["fixture open-one: added"]
+    assert corrections(OPERATOR, study.fixture_sets.get(name="v2")) == ["fixture open-one: added"]
 
 
 def test_the_command_looks_before_it_freezes(capsys):

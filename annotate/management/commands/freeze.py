@@ -51,16 +51,16 @@ class Command(StudyCommand):
             keys = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
         predecessor = set_called(study, options["successor_of"]) if options["successor_of"] else None
         if options["look"]:
-            self._look(study, keys, options["apart"])
+            self._look(by, study, keys, options["apart"])
             return
         frozen = freeze_fixtures(by, study, options["name"], keys, successor_of=predecessor, apart=options["apart"])
         self.stdout.write(
             self.style.SUCCESS(f"frozen: {frozen.name}, {frozen.fixtures.count()} fixtures, digest {frozen.digest}")
         )
 
-    def _look(self, study: Study, keys: list[str] | None, apart: list[str]) -> None:
+    def _look(self, by: By, study: Study, keys: list[str] | None, apart: list[str]) -> None:
         """Print what the page shows before a freeze."""
-        found = survey(study, keys, apart)
+        found = survey(by, study, keys, apart)
         for line in freeze_preview(found):
             self.stdout.write(f"{line.partition}, {line.segment}, {line.sample}: {line.questions} questions")
         self.stdout.write(f"{cluster_count(found)} document clusters, {len(found.blocks)} blocks")
