@@ -16,6 +16,7 @@ from annotate.domain.errors import BadInput
 from annotate.permissions import By
 from evaluation.api.endpoint import EvaluationEndpoint, PlanEndpoint
 from evaluation.api.sweeps import sent_limits
+from evaluation.domain.sweep_limits import read_limits
 from evaluation.models import Plan
 from evaluation.selectors.pages import fixture_sets_visible_to, listed_plans, plans_visible_to
 from evaluation.services.estimate_plan import estimate_plan
@@ -82,7 +83,7 @@ class PlanEstimate(PlanEndpoint):
     def post(self, request: Request, pk: int) -> Response:
         """Count and measure it, or return what was measured before on this machine; prices by their names."""
         parameters(request, {})
-        prices = sent_limits(members(request.data, [], ["price_input", "price_output"])).prices
+        prices = read_limits(sent_limits(members(request.data, [], ["price_input", "price_output"]))).prices
         return Response(estimate_plan(self.person, self.plan, prices).data())
 
 

@@ -17,7 +17,7 @@ from annotate.api.listing import number, one_of, paged, parameters
 from annotate.api.studies import times
 from annotate.domain.errors import BadInput
 from evaluation.api.endpoint import EvaluationEndpoint, PlanEndpoint, SweepEndpoint
-from evaluation.domain.sweep_limits import NAMES, Limits, read_limits
+from evaluation.domain.sweep_limits import NAMES, read_limits
 from evaluation.models import Sweep
 from evaluation.selectors.pages import sweep_progress, sweeps_visible_to
 from evaluation.services.cancel_sweep import cancel_sweep
@@ -61,7 +61,8 @@ class PlanSweeps(PlanEndpoint):
         parameters(request, {})
         key = idempotency_key(request)
         body = members(request.data, [], ["seed", "recompute", *NAMES])
-        seed, limits, recompute = _seed(body.get("seed")), sent_limits(body), _recompute(body.get("recompute", False))
+        seed, recompute = _seed(body.get("seed")), _recompute(body.get("recompute", False))
+        limits = read_limits(sent_limits(body))
         started = start_sweep(
             self.person, self.plan, idempotency_key=key, seed=seed, limits=limits, recompute=recompute
         )
@@ -114,8 +115,7 @@ class SweepResume(SweepEndpoint):
     def post(self, request: Request, pk: int) -> Response:
         """Set caps (what is not sent stays, "none" takes one away); 409 when they are used up or the sweep is over."""
         parameters(request, {})
-        limits = sent_limits(members(request.data, [], NAMES), limits_of(self.sweep))
-        resume_sweep(self.person, self.sweep, limits)
+        resume_sweep(self.person, self.sweep, sent_limits(members(request.data, [], NAMES)))
         return Response(sweep_object(self.sweep))
 
 
@@ -178,8 +178,8 @@ def _shown(rows: Sequence[Sweep]) -> list[dict[str, Any]]:
     return [_plain(row) for row in rows]
 
 
-def sent_limits(body: Mapping[str, Any], before: Limits | None = None) -> Limits:
-    """Read caps and prices that were sent as numbers or text; raises BadInput by name."""
+def sent_limits(body: Mapping[str, Any]) -> dict[str, str]:
+    """Return caps and prices sent as numbers or text, as `read_limits` takes them; raises BadInput by name."""
     said = {}
     for name in NAMES:
         value = body.get(name)
@@ -188,7 +188,7 @@ def sent_limits(body: Mapping[str, Any], before: Limits | None = None) -> Limits
                 name, f"it is {str(value)[:40]!r}", "Send a whole number, or money as a text such as “2.50”."
             )
         said[name] = "" if value is None else str(value)[:40]
-    return read_limits(said, before)
+    return said
 
 
 def _recompute(value: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 from decimal import Decimal
 
@@ -11,7 +12,7 @@ from django.db.models.functions import Now
 
 from annotate.permissions import By
 from annotate.services.authorise import authorise
-from evaluation.domain.sweep_limits import Limits, Used, reached
+from evaluation.domain.sweep_limits import Limits, Used, reached, read_limits
 from evaluation.models import Attempt, Cell, Sweep
 from evaluation.records import SWEEP_CAPPED, SWEEP_LIMITED, standing, sweep_limited_payload
 from evaluation.services.problems import Conflict
@@ -85,16 +86,22 @@ def holds_back(sweep_id: int) -> bool:
     return True
 
 
-def resume_sweep(by: By, sweep: Sweep, limits: Limits) -> Sweep:
+def resume_sweep(by: By, sweep: Sweep, limits: Limits | Mapping[str, str]) -> Sweep:
     """Give a running, capped or paused sweep the caps `limits` and let it go on; what is done stays done.
 
-    Permission `sweep.start`. Raises Conflict for a sweep that is over, or caps that are used up already, NotAllowed.
+    Texts by name (`read_limits`) change what they name and keep the rest as it is by then, so that of two people who
+    cap other things at one moment neither takes the other's cap away.
+
+    Permission `sweep.start`. Raises Conflict for a sweep that is over, or caps that are used up already, NotAllowed,
+    and BadInput as `read_limits` does.
     """
     authorise(by, sweep.plan.study, "sweep.start")
     with transaction.atomic():
         row = Sweep.objects.select_for_update().select_related("plan").get(pk=sweep.pk)
         if not row.is_open:
             raise Conflict(f"Sweep {row.pk} is {row.state}; only a running, capped or paused sweep goes on.")
+        if not isinstance(limits, Limits):
+            limits = read_limits(limits, limits_of(row))
         if reason := reached(limits, used_by(row)):
             raise Conflict(f"Sweep {row.pk} would stop at once: {reason} Raise the cap above what was used.")
         set_limits(by, row, limits)

@@ -75,6 +75,21 @@ def test_cap_on_cells_stops_and_a_raised_one_goes_on_to_the_same_root() -> None:
     assert verify().findings == ()
 
 
+def test_caps_that_two_people_change_at_one_moment_hold_both() -> None:
+    plan = locked(small_study(), plan_toml(grid=2))
+    sweep = start_sweep(OPERATOR, plan, idempotency_key="k", limits=Limits(max_cells=2))
+    one, two = (Sweep.objects.get(pk=sweep.pk) for _ in range(2))
+    resume_sweep(OPERATOR, one, {"max_minutes": "9"})
+    # Read before the first was written.
+    resume_sweep(OPERATOR, two, {"max_cells": "7"})
+    assert limits_of(Sweep.objects.get(pk=sweep.pk)) == Limits(max_cells=7, max_minutes=9)
+    resume_sweep(OPERATOR, one, {"max_cells": "none"})
+    assert limits_of(Sweep.objects.get(pk=sweep.pk)) == Limits(max_minutes=9)
+    with pytest.raises(BadInput, match="no price"):
+        resume_sweep(OPERATOR, one, {"max_cost": "1"})
+    assert verify().ok
+
+
 def test_cap_that_covers_every_cell_lets_the_sweep_be_sealed() -> None:
     plan = locked(small_study(), plan_toml(grid=2))
     sweep = start_sweep(OPERATOR, plan, idempotency_key="k", limits=Limits(max_cells=5))

@@ -27,7 +27,7 @@ from evaluation.models import Plan, Sweep
 from evaluation.services.count_reading import count_reading
 from evaluation.services.decide_release import decide_release
 from evaluation.services.estimate_plan import estimate_text
-from evaluation.services.limit_sweep import limits_of, resume_sweep
+from evaluation.services.limit_sweep import resume_sweep
 from evaluation.services.lock_plan import lock_plan
 from evaluation.services.operations import results_document
 from evaluation.services.plugins import installed_plugins
@@ -214,7 +214,7 @@ def _resumed(fixture_set: FixtureSet, toml: str, options: dict[str, Any]) -> tup
     )
     if sweep is None:
         raise CommandError("There is no capped or paused sweep of this plan to go on with.", returncode=USAGE)
-    return sweep.plan, resume_sweep(OPERATOR, sweep, read_limits(options, limits_of(sweep)))
+    return sweep.plan, resume_sweep(OPERATOR, sweep, options)
 
 
 def _text(path: str) -> str:
