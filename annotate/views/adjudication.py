@@ -7,6 +7,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
@@ -50,6 +51,8 @@ from annotate.views.respond import crumbs, respond, wants_fragment
 from annotate.views.study_nav import asker, study_and_actor, study_links
 from annotate.views.workspace_form import whole_number
 
+#: Items of one page, and settled ones from which on they are folded.
+PER_PAGE, UNFOLDED = 25, 10
 #: Severities as words, gravest first.
 GRADES = tuple(grade.word for grade in sorted(Severity, reverse=True))
 
@@ -67,12 +70,14 @@ def adjudication(request: HttpRequest, slug: str) -> HttpResponse:
     grade = request.GET.get("severity", "") if request.GET.get("severity", "") in GRADES else ""
     rows = [row for row in every if kind in ("", *row.kinds) and grade in ("", row.severity.word)]
     unsettled = [row for row in every if row.is_ready]
+    settled = [row for row in every if row.is_settled]
     context = {
         "study": study,
         "study_links": study_links(actor, study, "adjudication"),
-        "open": [row for row in rows if row.is_ready],
+        "open": Paginator([row for row in rows if row.is_ready], PER_PAGE).get_page(request.GET.get("page")),
         "waiting": [row for row in every if row.waits],
-        "settled": [row for row in every if row.is_settled],
+        "settled": Paginator(settled, PER_PAGE).get_page(request.GET.get("settled")),
+        "settled_open": "settled" in request.GET or len(settled) < UNFOLDED,
         "unsettled": len(unsettled),
         "agreed": sum(row.severity is Severity.AGREED for row in unsettled),
         "kinds": [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from django import forms
 from django.contrib import messages
@@ -27,29 +26,12 @@ from annotate.services.pause_task import pause_tasks, resume_tasks
 from annotate.services.publish_guideline import publish_guideline
 from annotate.services.reassign import reassign_tasks
 from annotate.services.return_pass import return_passes
+from annotate.views.question_rule import TaskRule, held_tasks
 from annotate.views.respond import crumbs, respond
 from annotate.views.study_nav import asker, study_and_actor, study_links
 
-ROWS = 100
-_STATES = (("", "any state"), ("free", "a free place"), ("open", "in work"), ("paused", "paused"), ("done", "both in"))
-
-
-class RuleForm(forms.Form):
-    """Which questions: by language, nearest source, segment and state. Every part may be left open."""
-
-    locale = forms.ChoiceField(label="Language", required=False)
-    source = forms.ChoiceField(label="Source", required=False)
-    segment = forms.ChoiceField(label="Segment", required=False, choices=[("", "any segment"), *choices(Segment)])
-    state = forms.ChoiceField(label="State", required=False, choices=_STATES)
-
-    def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        asked = Question.objects.filter(study=study).order_by()
-        for name, column, every in (("locale", "locale", "any language"), ("source", "cluster_document", "any source")):
-            values = sorted(value for value in asked.values_list(column, flat=True).distinct() if value)
-            field = self.fields[name]
-            assert isinstance(field, forms.ChoiceField)
-            field.choices = [("", every), *((value, value) for value in values)]
+#: Questions of one page: on a phone each takes a third of the screen.
+ROWS = 25
 
 
 class GuidelineForm(forms.Form):
@@ -98,7 +80,7 @@ def _act(request: HttpRequest, study: Study) -> str:
         data = form.cleaned_data
         made_now = publish_guideline(person, study, data["text"], data["labels"], data["change_note"])
         return f"Guideline v{made_now.number} is out."
-    tasks = _tasks(study, post)
+    tasks = _tasks(request, study)
     reason = post.get("reason", "").strip()
     if action == "pause":
         why = "submitted or paused already"
@@ -129,12 +111,26 @@ def _people(study: Study, names: Sequence[str]) -> list[Person]:
     return [found[name] for name in names]
 
 
-def _tasks(study: Study, post: QueryDict) -> list[Assignment]:
-    keys = [raw for raw in post.getlist("task") if raw.isascii() and raw.isdigit() and len(raw) < 19]
-    tasks = list(_held().filter(question__study=study, pk__in=keys).select_related("question__study", "annotator"))
+def _tasks(request: HttpRequest, study: Study) -> list[Assignment]:
+    """Return the ticked tasks, or with `every` all that the rule shows on whatever page."""
+    post = request.POST
+    if post.get("every"):
+        found = _readable(_rule(request, study)).tasks()
+    else:
+        keys = [raw for raw in post.getlist("task") if raw.isascii() and raw.isdigit() and len(raw) < 19]
+        found = held_tasks().filter(question__study=study, pk__in=keys)
+    tasks = list(found.select_related("question__study", "annotator"))
     if not tasks:
         raise BadInput("tasks", "none is chosen", "Tick the tasks in the table first.")
     return tasks
+
+
+def _readable(rule: TaskRule) -> TaskRule:
+    """Return the rule; raises BadInput for one that cannot be read: all are shown then, but nobody asked for all."""
+    if not rule.is_valid():
+        names = ", ".join(str(rule.fields[name].label) for name in rule.errors)
+        raise BadInput("rule", f"{names} is none of the list by now", "Choose again and press Show first.")
+    return rule
 
 
 def _chosen(request: HttpRequest, study: Study) -> list[Question]:
@@ -147,52 +143,31 @@ def _chosen(request: HttpRequest, study: Study) -> list[Question]:
         if unknown := set(keys) - {question.key for question in found}:
             raise BadInput("question", f"{shown(min(unknown))} is none of this study", "Reload the page.")
         return found
-    # A rule that cannot be read names no question; a page shows all then, but nobody asked for all of them.
-    rule = RuleForm(request.GET, study=study)
-    if not rule.is_valid():
-        names = ", ".join(str(rule.fields[name].label) for name in rule.errors)
-        raise BadInput("rule", f"{names} is none of the list by now", "Choose again and press Show first.")
-    found = list(_by_rule(request, study))
+    found = list(_by_rule(_readable(_rule(request, study))))
     if not found:
         raise BadInput("rule", "no question fits it", "Choose another rule and press Show.")
     return found
 
 
-def _by_rule(request: HttpRequest, study: Study) -> QuerySet[Question]:
-    form = RuleForm(request.GET, study=study)
-    rule = form.cleaned_data if form.is_valid() else {}
-    found = Question.objects.filter(study=study).order_by("key", "pk")
-    for name, column in (("locale", "locale"), ("source", "cluster_document"), ("segment", "segment")):
-        if rule.get(name):
-            found = found.filter(**{column: rule[name]})
-    held = _held()
-    state = rule.get("state")
-    if state == "paused":
-        found = found.filter(pk__in=held.filter(paused=True).values("question"))
-    elif state == "open":
-        found = found.filter(pk__in=held.exclude(state=Assignment.State.SUBMITTED).values("question"))
-    elif state == "done":
-        for slot in (1, 2):
-            found = found.filter(pk__in=held.filter(slot=slot, state=Assignment.State.SUBMITTED).values("question"))
-    elif state == "free":
-        first, second = (held.filter(slot=slot).values("question") for slot in (1, 2))
-        found = found.exclude(pk__in=Question.objects.filter(pk__in=first).filter(pk__in=second).values("pk"))
-    return found
+def _rule(request: HttpRequest, study: Study) -> TaskRule:
+    return TaskRule(request.GET, study=study)
 
 
-def _held() -> QuerySet[Assignment]:
-    return Assignment.objects.exclude(state=Assignment.State.WITHDRAWN)
+def _by_rule(rule: TaskRule) -> QuerySet[Question]:
+    return rule.keep(Question.objects.filter(study=rule.study)).order_by("key", "pk")
 
 
 def _page(request: HttpRequest, study: Study, actor: Actor, refusal: BadInput | None) -> HttpResponse:
-    tasks = _held().select_related("annotator", "work").order_by("slot")
-    rows = _by_rule(request, study).prefetch_related(Prefetch("assignments", tasks, to_attr="tasks"))
+    tasks = held_tasks().select_related("annotator", "work").order_by("slot")
+    rule = _rule(request, study)
+    rows = _by_rule(rule).prefetch_related(Prefetch("assignments", tasks, to_attr="tasks"))
     newest = study.guidelines.order_by("-number").first()
     kept = request.POST if refusal else QueryDict()
     context = {
         "study": study,
         "study_links": study_links(actor, study, "assignments"),
-        "rule": RuleForm(request.GET or None, study=study),
+        "rule": rule,
+        "fitting": rule.tasks().count(),
         "page": Paginator(rows, ROWS).get_page(request.GET.get("page")),
         "annotators": annotators(study),
         "people": by_person(study),
@@ -205,7 +180,7 @@ def _page(request: HttpRequest, study: Study, actor: Actor, refusal: BadInput | 
             auto_id="guideline_%s",
         ),
         "refusal": refusal,
-        "kept": {name: kept.getlist(name) for name in ("question", "task", "annotator", "to", "reason")},
+        "kept": {name: kept.getlist(name) for name in ("question", "task", "annotator", "to", "reason", "every")},
         "crumbs": crumbs(
             ("Home", reverse("home")), (study.title, reverse("study", args=[study.slug])), ("Assignments", "")
         ),

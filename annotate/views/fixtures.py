@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
@@ -31,6 +32,7 @@ from annotate.views.respond import crumbs, respond
 from annotate.views.study_nav import asker, study_and_actor, study_links
 
 SHOWN_BLOCKS = 50
+PER_PAGE = 25
 
 
 class FreezeForm(forms.Form):
@@ -92,7 +94,7 @@ def fixture_set(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         "study": study,
         "study_links": study_links(actor, study, "fixtures"),
         "set": found,
-        "rows": readable_fixture_values(asker(request), found),
+        "page": Paginator(readable_fixture_values(asker(request), found), PER_PAGE).get_page(request.GET.get("page")),
         "digests": dict(found.fixtures.values_list("fixture_id", "digest")),
         "openings": openings_of(found),
         "changes": corrections(asker(request), found),

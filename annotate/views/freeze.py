@@ -87,6 +87,7 @@ def _page(
     found = survey(asker(request), study, keys)
     rows = freeze_rows(found, asker(request), study)
     ready = {row.question.key for row in rows if not row.blocks}
+    preview = preview_table(freeze_preview(found))
     ticked = ready if chosen is None else set(chosen)
     context = {
         "study": study,
@@ -97,7 +98,10 @@ def _page(
         "more": max(0, len(rows) - SHOWN),
         "ready": len(ready),
         "total": len(rows),
-        "preview": preview_table(freeze_preview(found)),
+        "preview": preview,
+        # Each count beside the column it stands in: on a phone a row has no header above it.
+        "preview_rows": [(row, list(zip(preview.columns, row.counts, strict=True))) for row in preview.rows],
+        "preview_sums": list(zip(preview.columns, preview.sums, strict=True)),
         "clusters": cluster_count(found),
         "together": [block for block in found.blocks if block.where.startswith("group ")],
         "crumbs": crumbs(

@@ -39,13 +39,16 @@ def home(request: HttpRequest) -> HttpResponse:
     waiting = [row for queue in queues for row in queue["rows"] if queue["open"]]
     studies = list(visible_to(person).filter(archived_at=None))
     steps, actors = next_steps(person, studies), actors_for(person, studies)
+    # Who has no task left goes on with the first study that waits for them.
+    step = next(((one, steps[one.pk]) for one in studies if one.pk in steps and not steps[one.pk].looks_on), None)
     context = {
         "queues": queues,
         "next": waiting[0] if waiting else None,
         "progress": progress_of(person),
         "studies": [(study, ", ".join(sorted(actors[study.pk].roles)), steps.get(study.pk)) for study in studies],
-        # Who has no task left goes on with the first study that waits for them.
-        "step": next(((one, steps[one.pk]) for one in studies if one.pk in steps and not steps[one.pk].looks_on), None),
+        "step": step,
+        # Said above the list already, with the same button: not twice on one page.
+        "stepped": step[0].pk if step and not waiting else None,
     }
     return respond(request, "annotate/home.html", context)
 

@@ -19,12 +19,13 @@ from annotate.domain.spans import check_size
 from annotate.domain.vocabulary import Role
 from annotate.models import Assignment, Study
 from annotate.permissions import Actor, allows, require
-from annotate.selectors.questions import visible_to, with_progress
+from annotate.selectors.questions import visible_to
 from annotate.services.import_questions import import_questions
+from annotate.views.question_rule import QuestionRule
 from annotate.views.respond import crumbs, respond
 from annotate.views.study_nav import asker, study_and_actor, study_links
 
-PER_PAGE = 100
+PER_PAGE = 25
 
 
 class ImportQuestionsForm(forms.Form):
@@ -61,10 +62,16 @@ def _list(
     # Segment, sample and progress hint at the answer or at the other pass: not for whoever marks the question, unless
     # they are the lead who wrote it.
     blind = Value(False) if Role.LEAD in actor.roles else Exists(mine)
-    rows = with_progress(visible_to(asker(request)).filter(study=study)).annotate(blind=blind).order_by("key", "pk")
+    seen = visible_to(asker(request)).filter(study=study)
+    rule = QuestionRule(request.GET, study=study, asked=seen)
+    if Role.LEAD not in actor.roles and seen.filter(assignments__annotator=asker(request)).exists():
+        rule.hide_marks()
+    rows = rule.keep(seen).annotate(blind=blind).order_by("key", "pk")
     context = {
         "study": study,
         "study_links": study_links(actor, study, "questions"),
+        "rule": rule,
+        "filtered": bool(rule.chosen),
         "page": Paginator(rows, PER_PAGE).get_page(request.GET.get("page")),
         "may_import": allows(actor, "question.import"),
         "form": form,

@@ -249,9 +249,12 @@ def _show(
         "value": value,
         "floating": floating_names(value),
         "sections": plan_reading.sections(value, known),
-        "arm_rows": plan_reading.arm_rows(value, known),
+        "arm_rows": [
+            (row.name, [(arm.name, *cell) for arm, cell in zip(value.arms, row.cells, strict=True)])
+            for row in plan_reading.arm_rows(value, known)
+        ],
         "gate_names": GATE_NAMES.values(),
-        "gates": plan_reading.gate_rows(value),
+        "gates": [list(zip(GATE_NAMES.values(), row, strict=True)) for row in plan_reading.gate_rows(value)],
         "metrics": [str(metric).replace("-", " ") for metric in value.metrics],
         "sweeps": [(sweep, *closed.get(sweep.pk, (0, 0))) for sweep in sweeps[:LISTED_SWEEPS]],
         "sweep_count": len(sweeps),

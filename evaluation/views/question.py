@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 from annotate.views.respond import respond
 from evaluation.domain.coverage import overlaps
 from evaluation.domain.diagnosis import diagnose
+from evaluation.domain.frozen import FrozenQuestion
 from evaluation.domain.outcomes import AnswerClass, Stage, View
 from evaluation.domain.plan_words import Factor
 from evaluation.domain.run_measures import SCORE_UNIT
@@ -117,12 +118,17 @@ def _stages(trace: QuestionTrace) -> list[tuple[str, list[str]]]:
     """Return per step of the pipelines, for each arm, whether support was complete after it; where the arms run their
     stages in another order, a step is named by the stage of each."""
     return [
-        (" / ".join(dict.fromkeys(STAGE_WORDS[stage] for stage in step)), list(map(_stage, trace.arms, step)))
+        (
+            " / ".join(dict.fromkeys(STAGE_WORDS[stage] for stage in step)),
+            [_stage(arm, stage, trace.question) for arm, stage in zip(trace.arms, step, strict=True)],
+        )
         for step in zip(*(arm.order for arm in trace.arms), strict=True)
     ]
 
 
-def _stage(arm: ArmTrace, stage: Stage) -> str:
+def _stage(arm: ArmTrace, stage: Stage, question: FrozenQuestion) -> str:
+    if not question.support_sets:
+        return "nothing"
     if arm.complete is None or arm.single is None:
         return "not-measured"
     if not arm.complete[stage]:

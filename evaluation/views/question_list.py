@@ -25,7 +25,7 @@ from evaluation.views.source_drawing import Reader
 from evaluation.views.sweep_tabs import sweep_tabs
 from evaluation.views.wording import FATES, words
 
-PER_PAGE = 50
+PER_PAGE = 25
 
 
 @dataclass(frozen=True)

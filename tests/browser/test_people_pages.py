@@ -9,9 +9,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.urls import reverse
 from playwright.sync_api import Page, expect
 
+from annotate.models import Assignment
+from annotate.views.assignments import ROWS
+from tests.annotate.passes import make_desk
 from tests.browser.scene import Scene
+from tests.factories import make_assignment, make_question
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -69,6 +74,10 @@ def test_leads_pages_pass_axe_at_both_widths(page: Page, sign_in: SignIn, look: 
     sign_in(page, scene.lead)
     for name in ("study", "sources", "questions", "guidelines", "people", "assignments", "agreement", "fixtures"):
         look(name, scene.address(name))
+    look("questions, filtered", scene.address("questions") + "?state=settled&text=settled")
+    look("questions, none fits", scene.address("questions") + "?text=no such words")
+    look("assignments of a person", scene.address("assignments") + f"?person={scene.one.username}")
+    look("assignments by what is no value", scene.address("assignments") + "?person=nobody")
     look("source", scene.address("source", scene.house.pk))
     look("source of long lines", scene.address("source", scene.log.pk))
     look("freeze with blockers", scene.address("freeze"))
@@ -105,3 +114,25 @@ def test_workspace_shows_notices_and_sheets_accessibly(
     check_accessibility(page)
     page.unroute("**/edits/")
     expect(page.locator("[data-saved]")).to_contain_text("saved")
+
+
+def test_lead_pauses_every_task_of_a_person_that_the_filters_show(
+    page: Page, sign_in: SignIn, live_server: Any
+) -> None:
+    desk = make_desk()
+    for _ in range(ROWS):
+        make_assignment(make_question(desk.study), desk.one)
+    sign_in(page, desk.lead)
+    page.goto(live_server.url + reverse("assignments", args=[desk.study.slug]))
+    page.get_by_label("Person").select_option(desk.one.username)
+    page.get_by_role("button", name="Show").click()
+    # The filters stay in the address of the next page, and hold for what is done there.
+    page.get_by_role("link", name="Next").click()
+    expect(page.get_by_label("Person")).to_have_value(desk.one.username)
+    page.get_by_role("button", name="Tick all on this page").click()
+    expect(page.locator("[data-ticked]")).to_have_text("1 of 1 ticked")
+    page.get_by_label(f"All {ROWS + 1} tasks that the filters show").check()
+    page.get_by_label("Reason, for the annotator").fill("The guideline changes.")
+    page.get_by_role("button", name="Pause").click()
+    expect(page.locator(".messages")).to_contain_text(f"{ROWS + 1} tasks paused")
+    assert set(Assignment.objects.filter(paused=True).values_list("annotator", flat=True)) == {desk.one.pk}
