@@ -124,11 +124,11 @@ def test_lead_pauses_every_task_of_a_person_that_the_filters_show(
         make_assignment(make_question(desk.study), desk.one)
     sign_in(page, desk.lead)
     page.goto(live_server.url + reverse("assignments", args=[desk.study.slug]))
-    page.get_by_label("Person").select_option(desk.one.username)
+    page.get_by_label("Person", exact=True).select_option(desk.one.username)
     page.get_by_role("button", name="Show").click()
     # The filters stay in the address of the next page, and hold for what is done there.
     page.get_by_role("link", name="Next").click()
-    expect(page.get_by_label("Person")).to_have_value(desk.one.username)
+    expect(page.get_by_label("Person", exact=True)).to_have_value(desk.one.username)
     page.get_by_role("button", name="Tick all on this page").click()
     expect(page.locator("[data-ticked]")).to_have_text("1 of 1 ticked")
     page.get_by_label(f"All {ROWS + 1} tasks that the filters show").check()
