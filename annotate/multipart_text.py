@@ -13,7 +13,7 @@ from email.message import Message
 from typing import IO, Any
 
 from django.http import QueryDict
-from django.http.multipartparser import MultiPartParser
+from django.http.multipartparser import MultiPartParser, MultiPartParserError
 from django.utils.datastructures import MultiValueDict
 from django.utils.http import parse_header_parameters
 
@@ -39,7 +39,11 @@ class Utf8MultiPartParser(MultiPartParser):
 
     def parse(self) -> tuple[QueryDict, MultiValueDict[str, Any]]:
         """Return the fields and files. Raises what Django's parser does; text that is no UTF-8 is told in META."""
-        found: tuple[QueryDict, MultiValueDict[str, Any]] = super().parse()
+        try:
+            found: tuple[QueryDict, MultiValueDict[str, Any]] = super().parse()
+        except TypeError as error:
+            # email.message sorts the pieces of a parameter (RFC 2231), and cannot where only some are numbered.
+            raise MultiPartParserError("A part's header has a parameter in pieces that do not fit together.") from error
         if problem := self._watch.finish():
             self._told[NOT_UTF8] = problem
         return found

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.core.files.uploadhandler import MemoryFileUploadHandler, TemporaryFileUploadHandler
 from django.http import HttpResponse
+from django.http.multipartparser import MultiPartParserError
 from django.test import Client
 from django.urls import reverse
 from hypothesis import given
@@ -130,6 +131,18 @@ def test_extended_file_names_are_read_as_they_say(header: bytes, what: str) -> N
     body = form(b"--" + BOUNDARY + b"\r\n" + disposition + b"\r\n\r\nText.\r\n")
     answer = send(desk.lead, reverse("sources", args=[desk.study.slug]), body)
     assert (answer.status_code, what in answer.content.decode()) == (400, True)
+
+
+@pytest.mark.parametrize(
+    "before", [b"", b'Content-Disposition: form-data; name="\xff"\r\n\r\nx\r\n--' + BOUNDARY + b"\r\n"]
+)
+def test_a_name_in_pieces_that_do_not_fit_together_is_refused(before: bytes) -> None:
+    desk = make_desk()
+    pieces = b"Content-Disposition: form-data; name*=utf-8''a; name*0=b\r\n\r\nx\r\n--" + BOUNDARY + b"--\r\n"
+    url = reverse("sources", args=[desk.study.slug])
+    assert send(desk.lead, url, b"--" + BOUNDARY + b"\r\n" + before + pieces).status_code == 400
+    with pytest.raises(MultiPartParserError, match="do not fit together"):
+        parsed(b"--" + BOUNDARY + b"\r\n" + pieces, 7)
 
 
 def test_a_form_in_another_encoding_is_refused() -> None:
