@@ -6,6 +6,7 @@ import re
 
 import pytest
 from django.db import connection
+from django.template.loader import get_template
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -13,6 +14,7 @@ from django.urls import reverse
 from annotate.domain.vocabulary import Role, Segment
 from annotate.models import Assignment, Person
 from annotate.services.pause_task import pause_tasks
+from annotate.views import adjudication
 from annotate.views.assignments import ROWS
 from tests.annotate.passes import Desk, make_desk
 from tests.annotate.settled import settle
@@ -137,3 +139,26 @@ def test_filtered_lists_cost_the_same_queries_at_one_and_three_rows(name: str, q
             client.get(reverse(name, args=[desk.study.slug]) + query)
         costs.append(len(captured))
     assert costs[0] == costs[1]
+
+
+def test_queue_has_pages_and_keeps_its_filter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adjudication, "PER_PAGE", 1)
+    desk = make_desk()
+    other = make_desk(study=desk.study)
+    for one in (desk, other):
+        one.submit_both(one.content(answer="Yes."), one.content(answer="No."))
+    client = Client()
+    client.force_login(desk.adjudicator)
+    address = reverse("adjudication", args=[desk.study.slug])
+    shown = []
+    for query in ("?type=answer", "?type=answer&page=2"):
+        page = client.get(address + query)
+        shown += [row.question.key for row in page.context["open"]]
+        assert "type=answer&amp;page=" in page.content.decode() or "type=answer&page=" in page.content.decode()
+    assert sorted(shown) == sorted([desk.question.key, other.question.key])
+
+
+def test_page_of_a_failure_needs_no_file_and_no_style() -> None:
+    text = get_template("500.html").render()
+    assert not re.search(r"<link|<script|<style|style=|src=|static", text)
+    assert all(part in text for part in ('lang="en"', "viewport", "What to do", 'href="/"'))
