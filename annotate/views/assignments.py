@@ -112,10 +112,15 @@ def _people(study: Study, names: Sequence[str]) -> list[Person]:
 
 
 def _tasks(request: HttpRequest, study: Study) -> list[Assignment]:
-    """Return the ticked tasks, or with `every` all that the rule shows on whatever page."""
+    """Return the ticked tasks, or all that the rule shows on whatever page where `every` says how many those are.
+
+    Raises BadInput where others work meanwhile and the rule shows more tasks, or fewer, than the page said.
+    """
     post = request.POST
-    if post.get("every"):
+    if said := post.get("every"):
         found = _readable(_rule(request, study)).tasks()
+        if said != str(now := found.count()):
+            raise BadInput("every", f"the filters show {now} task{pluralize(now)} by now", "Look again, then tick it.")
     else:
         keys = [raw for raw in post.getlist("task") if raw.isascii() and raw.isdigit() and len(raw) < 19]
         found = held_tasks().filter(question__study=study, pk__in=keys)

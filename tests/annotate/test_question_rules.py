@@ -105,7 +105,12 @@ def test_every_task_that_fits_is_paused_on_whatever_page_it_stands() -> None:
     assert f"All {ROWS + 2} tasks that the filters show" in text
     # The next page keeps the filter.
     assert re.search(rf'rel="next" href="\?person={desk.one.username}&(amp;)?page=2"', text)
-    done = client.post(address, {"action": "pause", "every": "1", "reason": "The guideline changes."})
+    asked = {"action": "pause", "every": str(ROWS + 1), "reason": "The guideline changes."}
+    # One came in since the page was read.
+    early = client.post(address, asked)
+    assert (early.status_code, f"show {ROWS + 2} tasks by now" in early.content.decode()) == (422, True)
+    assert not Assignment.objects.filter(paused=True).exists()
+    done = client.post(address, asked | {"every": str(ROWS + 2)})
     assert done.status_code == 302
     paused = Assignment.objects.filter(paused=True)
     assert (paused.count(), set(paused.values_list("annotator", flat=True))) == (ROWS + 2, {desk.one.pk})
