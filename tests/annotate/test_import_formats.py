@@ -55,6 +55,7 @@ def read(reader, data):
 @example(b"a = " + b"1" * 5000)
 @example(b"1" * 5000)
 @example(b"")
+@example(b'"')
 def test_arbitrary_bytes_are_read_or_refused(reader, data):
     read(reader, data)
 

@@ -151,7 +151,7 @@ class TestPlanPages(TestCase):
         address = started.headers["Location"]
         drain("test", sweep_id=sweep.pk)
         page = self.client.get(address).content.decode()
-        for text in ("◔ capped", "3 of at most 3 (9 in all)", "Raise the cap", "Cost so far", "Per question", "hx-get"):
+        for text in ("‖ capped", "3 of at most 3 (9 in all)", "Raise the cap", "Cost so far", "Per question", "hx-get"):
             assert (text in page) is (text != "hx-get"), text
         assert "Capped" in self.client.get(reverse("plan", args=[plan.pk])).content.decode()
         refused = self.client.post(address, {"action": "resume", "max_cells": "many"})
@@ -170,11 +170,11 @@ class TestPlanPages(TestCase):
         assert 'value="pause"' in self.client.get(address).content.decode()
         assert self.client.post(address, {"action": "pause", "reason": "Night <shift>."}).status_code == 302
         page = self.client.get(address).content.decode()
-        for text in ("◔ paused", "Night &lt;shift&gt;.", "Let it go on …", "Cancel for good"):
+        for text in ("‖ paused", "Night &lt;shift&gt;.", "Let it go on …", "Cancel for good"):
             assert text in page, text
         assert "hx-get" not in page
         plan_page = self.client.get(reverse("plan", args=[sweep.plan_id])).content.decode()
-        assert '<span class="tag collect">Paused</span>' in plan_page
+        assert '<span class="tag collect">‖ Paused</span>' in plan_page
         study_page = self.client.get(reverse("study", args=[sweep.plan.study.slug])).content.decode()
         assert "Paused" in study_page
         assert "Capped" not in plan_page + study_page

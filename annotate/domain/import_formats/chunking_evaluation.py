@@ -103,15 +103,15 @@ def _records(data: bytes) -> list[tuple[int, dict[str, str]]]:
     text = decode_utf8_or_refuse(data, QUESTIONS_FILE)
     csv.field_size_limit(_LONGEST_FIELD)
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    missing = set(_COLUMNS) - set(reader.fieldnames or ())
-    if missing:
-        raise BadInput(
-            f"{QUESTIONS_FILE}, header",
-            f"the column {', '.join(sorted(missing))} is missing",
-            f"The columns are {', '.join(_COLUMNS)}.",
-        )
     records = []
     try:
+        # The header is read here, and may be no CSV either.
+        if missing := set(_COLUMNS) - set(reader.fieldnames or ()):
+            raise BadInput(
+                f"{QUESTIONS_FILE}, header",
+                f"the column {', '.join(sorted(missing))} is missing",
+                f"The columns are {', '.join(_COLUMNS)}.",
+            )
         for number, record in enumerate(reader, 1):
             if None in record or None in record.values():
                 raise BadInput(
@@ -119,7 +119,9 @@ def _records(data: bytes) -> list[tuple[int, dict[str, str]]]:
                 )
             records.append((number, record))
     except csv.Error as error:
-        raise BadInput(f"{QUESTIONS_FILE}, line {reader.line_num}", f"it is no CSV: {error}", "Mend it.") from error
+        where = f"{QUESTIONS_FILE}, line {max(1, reader.line_num)}"
+        mend = "Put fields that hold quotes, commas or line ends in quotes, and write each quote in them twice."
+        raise BadInput(where, f"it is no CSV: {error}", mend) from error
     return records
 
 
