@@ -182,3 +182,26 @@ def test_a_key_that_somebody_chose_stays_theirs_when_an_action_comes_with_it(
     press(page, "h")
     expect(page.locator("[data-key-of='letters']")).to_have_text("h")
     assert Person.objects.get(pk=desk.one.pk).keys == {"new-set": "e", "find": "q", "letters": "h"}
+
+
+def test_keys_that_come_before_the_sentence_numbers_are_done_in_their_order(
+    page: Page, live_server: Any, sign_in: SignIn
+) -> None:
+    desk = make_desk()
+    sign_in(page, desk.one)
+    held: list[Any] = []
+
+    def hold(route: Any) -> None:
+        held.append(route)
+
+    page.route("**/layout/**", hold)
+    open_task(page, live_server, desk.first)
+    press(page, "1 Enter n 2 Enter Control+z")
+    expect(page.locator(".span-row")).to_have_count(0)
+    (asked,) = held
+    asked.continue_()
+    # The second mark was taken back, not what was there before it came in.
+    saved(page, desk.first, lambda content: places(content) == [(0, 37)])
+    press(page, "2 Enter")
+    content = saved(page, desk.first, lambda content: len(content.spans) == 2)
+    assert content.sets == (("rule",), ("rule-2",))

@@ -6,6 +6,8 @@ import { KeySheet } from "./keysheet.js";
 
 const RANGE = /^\s*(\d{1,7})\s*(?:[-–]\s*(\d{1,7})\s*)?$/;
 const LONG = 65_536;
+// What a key does to marks or reads of them: it waits for the sentences entered before it.
+const IN_TURN = new Set(["mark", "start-back", "start-on", "end-on", "end-back", "next-span", "previous-span", "delete", "new-set", "label", "forbid", "undo", "redo"]);
 const $ = (id) => document.getElementById(id);
 
 export class Keys {
@@ -13,6 +15,8 @@ export class Keys {
     this.desk = desk;
     this.sheet = new KeySheet(desk.state);
     this.entry = $("sentence-entry");
+    // The last of what is marked or waits for it; null where nothing does.
+    this.turn = null;
     this.hints = new Hints(() => desk.source, (number) => this.sentences(number), (text) => desk.say(text));
     document.addEventListener("pointerdown", () => this.hints.on && this.hints.leave());
     document.addEventListener("keydown", (event) => this.#down(event));
@@ -24,8 +28,31 @@ export class Keys {
     return this.sheet.keys[action];
   }
 
+  /** Do `act` once the sentences before it are marked: keys may follow faster than numbers and blocks come in. */
+  #queue(act) {
+    const before = this.#waiting ? this.turn.done : Promise.resolve();
+    const turn = { done: before.then(act).catch((error) => reportError(error)), blocks: this.desk.blocks };
+    this.turn = turn;
+    turn.done.then(() => {
+      if (this.turn === turn) this.turn = null;
+    });
+    return turn.done;
+  }
+
+  /** Whether something is being marked in the source that is open; blocks of one that was left never come in. */
+  get #waiting() {
+    return this.turn !== null && this.turn.blocks === this.desk.blocks;
+  }
+
   /** Mark the sentences that `12` or `12-14` names. */
   async sentences(text) {
+    const start = await this.#queue(() => this.#sentences(text));
+    if (start === undefined) return;
+    await this.desk.blocks.show(start, "nearest");
+    this.desk.show();
+  }
+
+  async #sentences(text) {
     const found = RANGE.exec(text);
     if (!found) return this.desk.say(`“${text}” is no sentence number: write 12 or 12-14.`);
     const first = Number(found[1]);
@@ -35,9 +62,7 @@ export class Keys {
     // Loaded for its quote, which the server compares. A sentence as long as a book is marked by its bytes alone.
     if (range.end - range.start < LONG) await this.desk.blocks.ensure(range.start, range.end);
     this.desk.spans.mark(range.start, range.end);
-    await this.desk.blocks.show(range.start, "nearest");
-    this.desk.show();
-    return undefined;
+    return range.start;
   }
 
   async #entered(event) {
@@ -87,8 +112,7 @@ export class Keys {
       return true;
     }
     if (event.key.toLowerCase() === "z" && event.shiftKey && (event.ctrlKey || event.metaKey)) {
-      desk.undo(false);
-      return true;
+      return this.#do("redo");
     }
     const action = this.sheet.action(event);
     if (!action) return false;
@@ -98,6 +122,10 @@ export class Keys {
   #digit(number, shifted) {
     const { desk } = this;
     if (desk.closed) return false;
+    if (shifted && number > 0 && this.#waiting) {
+      this.#queue(() => desk.chosen && desk.sets.toggle(desk.chosen, number - 1));
+      return true;
+    }
     if ((shifted || desk.picked) && number > 0 && desk.chosen) {
       desk.sets.toggle(desk.chosen, number - 1);
       return true;
@@ -148,7 +176,8 @@ export class Keys {
       numbers: () => reading.toggle("numbered"),
     };
     if (desk.closed && !["caret", "next-span", "previous-span", "find", "sources", "next-source", "previous-source", "guideline", "numbers"].includes(action)) return false;
-    acts[action]();
+    if (this.#waiting && IN_TURN.has(action)) this.#queue(acts[action]);
+    else acts[action]();
     return true;
   }
 
